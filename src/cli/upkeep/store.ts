@@ -17,7 +17,7 @@ const library = () => import('../../stores.ts')
 export function addStore(program: Command): void {
   const store = program
     .command('store')
-    .summary('look at a store, migrate it, copy it into another')
+    .summary('look at a store, make its tables, copy it into another')
     .description('What is done to a store as a whole.')
   store
     .command('status')
@@ -36,9 +36,9 @@ export function addStore(program: Command): void {
     })
   store
     .command('migrate')
-    .summary("bring a store to today's schema")
+    .summary('make the tables of an empty store')
     .description(
-      "Brings a store to today's schema, as opening it for writing does; for when programs may not do so themselves. Can be interrupted at any moment and called again.",
+      'Makes the tables of an empty store, as opening it for writing does; for when programs may not do so themselves. A store of another schema is refused with what to do.',
     )
     .argument('[url]', 'sqlite:PATH or postgres://… (default: --store)')
     .addHelpText('after', examples(['store migrate postgres://owner@db/colloquy', 'as the owner of its tables']))
@@ -96,16 +96,18 @@ async function placeOf(url: string | undefined, options: GlobalOptions): Promise
   return url ?? storePlace(options.store ?? (await configurationOf(options)).store).url
 }
 
+function schemaText(schema: number, newestSchema: number): string {
+  if (schema === newestSchema) return `${schema}, up to date`
+  if (schema === 0) return "none yet: 'colloquy store migrate' makes it"
+  return `${schema}; this version of Colloquy reads and writes ${newestSchema}`
+}
+
 function statusLines({ place, server, schema, newestSchema, bytes, projects }: StoreStatus): string[] {
-  const isOld = schema < newestSchema
   return [
     style.bold(safeLine(place)),
     ...fields([
       ['kept by', server],
-      [
-        'schema',
-        `${schema}${isOld ? ` of ${newestSchema}: 'colloquy store migrate' brings it up to date` : ', up to date'}`,
-      ],
+      ['schema', schemaText(schema, newestSchema)],
       ['size', count(bytes, 'byte')],
     ]),
     ...(projects.length === 0

@@ -29,16 +29,16 @@ export function makeSchema(database: Database): void {
  * @throws {StoreUnusable} when the file is another program's, or its schema is not today's
  */
 export function refuseOtherSchema(database: Database): void {
-  const found = readSchemaNumber(database)
-  if (found === schemaNumber || (found === 0 && !database.readOnly)) return
+  const number = readSchemaNumber(database)
+  if (number === schemaNumber || (number === 0 && !database.readOnly)) return
   const { path } = database
   const remedy =
-    found > schemaNumber
+    number > schemaNumber
       ? 'Update Colloquy.'
       : 'Export its conversations with the version that made it and restore them into a new file, or delete it.'
   throw new StoreUnusable(
-    `${path} has schema ${found}; this version of Colloquy reads and writes schema ${schemaNumber}. Nothing was changed. ${remedy}`,
-    { path, found },
+    `${path} has schema ${number}; this version of Colloquy reads and writes schema ${schemaNumber}. Nothing was changed. ${remedy}`,
+    { path, found: number },
   )
 }
 

@@ -34,20 +34,20 @@ function filledDatabase() {
   return { database, index }
 }
 
-/** The same connection; what is asked of it is noted. */
-function noting(database: Database, asked: Set<string>): Database {
+/** The same connection. Collects the text of its queries. */
+function recordingDatabase(database: Database, queries: Set<string>): Database {
   return {
     ...database,
     prepare(sql) {
-      asked.add(sql)
+      queries.add(sql)
       return database.prepare(sql)
     },
   }
 }
 
-function scansIn(database: Database, asked: Iterable<string>): string[] {
+function scansIn(database: Database, queries: Iterable<string>): string[] {
   const scans: string[] = []
-  for (const sql of asked) {
+  for (const sql of queries) {
     // Hits that a search shows are in a temporary table.
     if (!/^\s*select/.test(sql) || sql.includes('temp.shown')) continue
     const plan = database.prepare(`explain query plan ${sql}`).all() as Array<[number, number, number, string]>
@@ -69,46 +69,46 @@ const workItem = { type: 'feature', featureId: 'login' } as const
 
 it('a search by words, titles, time and people is planned by indexes', () => {
   const { index } = filledDatabase()
-  const asked = new Set<string>()
-  const database = noting(index.database, asked)
+  const queries = new Set<string>()
+  const database = recordingDatabase(index.database, queries)
   const [messages, titles] = [messageSearch(database), titleSearch(database)]
   for (const more of [{}, times, who, { workItem }, { ...times, ...who, workItem }]) {
     for (const text of ['login page', 'lo', '']) titles({ project, text, ...more })
     messages({ project, text: 'login page', ...more })
     messages({ project, text: 'login', conversationId: 'c', before: 9, author: 'dev', role: 'user', ...more })
   }
-  expect(asked.size).toBeGreaterThan(20)
-  expect(scansIn(index.database, asked)).toEqual([])
+  expect(queries.size).toBeGreaterThan(20)
+  expect(scansIn(index.database, queries)).toEqual([])
 })
 
 it('lists, heads, windows, reading, archives, audit and due work are planned by indexes', () => {
   const { database } = filledDatabase()
-  const asked = new Set<string>()
-  const noted = noting(database, asked)
-  const heads = headStore(noted)
-  const lists = directory({ database: noted, heads, ...access })
+  const queries = new Set<string>()
+  const recording = recordingDatabase(database, queries)
+  const heads = headStore(recording)
+  const lists = directory({ database: recording, heads, ...access })
   for (const page of [{}, { cursor: '5' }]) {
     const where = { conversationId: 'c', agentName: 'dev', workItem, status: ['active'] as const }
     lists.sessions({ project, ...page })
     lists.sessions({ project, ...where, ...page })
   }
   lists.conversations({ project, status: ['active'], type: 'feature', cursor: '5.5' })
-  const windows = windowReader({ database: noted, heads })
+  const windows = windowReader({ database: recording, heads })
   const window = { project, conversationId: 'c', viewer: everything, kinds: ['talk'] as const, start: 0, kept: [] }
   windows.messages(window, { limit: 10 })
-  reader({ database: noted, heads, epoch: () => '' })
-  new RowReader(noted)
-  maintenance({ database: noted, heads, ...access })
-  expect(asked.size).toBeGreaterThan(50)
-  expect(scansIn(database, asked)).toEqual([])
+  reader({ database: recording, heads, epoch: () => '' })
+  new RowReader(recording)
+  maintenance({ database: recording, heads, ...access })
+  expect(queries.size).toBeGreaterThan(50)
+  expect(scansIn(database, queries)).toEqual([])
 })
 
 it('conversations due for the archive are found in the order of their pages: no page sorts all of them', () => {
   const { database } = filledDatabase()
-  const asked = new Set<string>()
-  const noted = noting(database, asked)
-  maintenance({ database: noted, heads: headStore(noted), ...access })
-  const [archivable] = [...asked].filter(sql => sql.includes(`status <> 'archived'`))
+  const queries = new Set<string>()
+  const recording = recordingDatabase(database, queries)
+  maintenance({ database: recording, heads: headStore(recording), ...access })
+  const [archivable] = [...queries].filter(sql => sql.includes(`status <> 'archived'`))
   const plan = database.prepare(`explain query plan ${archivable}`).all() as Array<[number, number, number, string]>
   expect(plan.map(([, , , step]) => step).filter(step => step.includes('TEMP B-TREE'))).toEqual([])
 })

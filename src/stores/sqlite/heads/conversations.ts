@@ -49,9 +49,9 @@ export function conversationHeads(
     if (cached) return cached
     const projectNumber = projectRow(project)
     if (projectNumber === undefined || idProblem(id)) return undefined
-    const found = sql.byId.get(projectNumber, id) as ConversationRow | undefined
-    if (!found) return undefined
-    const [row, recentAt, text, version, hash, usedAt] = found
+    const stored = sql.byId.get(projectNumber, id) as ConversationRow | undefined
+    if (!stored) return undefined
+    const [row, recentAt, text, version, hash, usedAt] = stored
     const info = frozen(infoIn(text, () => refold(row, { project, conversationId: id }).info))
     const head = { info, version, activeAt: isoTime(usedAt) }
     const entry: ConversationEntry = { row, recentAt, hash, head, lanes: new Map() }
@@ -62,8 +62,8 @@ export function conversationHeads(
   function conversationOf(project: string, workItem: WorkItem): ConversationEntry | undefined {
     const projectNumber = projectRow(project)
     if (projectNumber === undefined) return undefined
-    const found = sql.byWork.get(projectNumber, workItemKey(workItem)) as [string] | undefined
-    return found && conversation(project, found[0])
+    const [id] = (sql.byWork.get(projectNumber, workItemKey(workItem)) as [string] | undefined) ?? []
+    return id === undefined ? undefined : conversation(project, id)
   }
 
   function createConversation(head: ConversationHead, hash: Uint8Array, now: number): ConversationEntry {

@@ -40,15 +40,15 @@ export function laneHeads(database: Database, cache: HeadCache) {
   function findLane(entry: ConversationEntry, lane: Lane): LaneEntry | undefined {
     const cached = entry.lanes.get(`${lane.kind} ${lane.audience}`)
     if (cached) return cached
-    const found = sql.find.get(entry.row, lane.audience, lane.kind) as [number] | undefined
-    if (!found) return undefined
-    return cacheLane(entry, { ...lane, row: found[0], sums: sumsUpTo(entry.row, found[0], Number.MAX_SAFE_INTEGER) })
+    const [row] = (sql.find.get(entry.row, lane.audience, lane.kind) as [number] | undefined) ?? []
+    if (row === undefined) return undefined
+    return cacheLane(entry, { ...lane, row, sums: sumsUpTo(entry.row, row, Number.MAX_SAFE_INTEGER) })
   }
 
   /** The lane for writing, made if it is new. */
   function ensureLane(entry: ConversationEntry, lane: Lane, audience: Audience): LaneEntry {
-    const found = findLane(entry, lane)
-    if (found) return found
+    const existing = findLane(entry, lane)
+    if (existing) return existing
     const { lastInsertRowid } = sql.insert.run(entry.row, lane.audience, lane.kind, JSON.stringify(audience))
     cache.seenLanes.clear()
     return cacheLane(entry, { ...lane, row: Number(lastInsertRowid), sums: noSums })

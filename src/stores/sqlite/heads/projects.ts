@@ -12,14 +12,14 @@ export function projectRows(database: Database, cache: HeadCache) {
   function projectRow(project: string): number | undefined {
     const cached = cache.projects.get(project)
     if (cached !== undefined || idProblem(project)) return cached
-    const found = sql.find.get(project) as [number] | undefined
-    if (found) cache.projects.set(project, found[0])
-    return found?.[0]
+    const [row] = (sql.find.get(project) as [number] | undefined) ?? []
+    if (row !== undefined) cache.projects.set(project, row)
+    return row
   }
 
   function ensureProject(project: string, now: number): number {
-    const found = projectRow(project)
-    if (found !== undefined) return found
+    const existing = projectRow(project)
+    if (existing !== undefined) return existing
     const row = Number(sql.insert.run(project, now).lastInsertRowid)
     cache.projects.set(project, row)
     return row

@@ -42,9 +42,9 @@ export function sessionHeads(
     if (cached) return cached
     const projectNumber = projectRow(project)
     if (projectNumber === undefined || idProblem(id)) return undefined
-    const found = sql.byId.get(projectNumber, id) as SessionRow | undefined
-    if (!found) return undefined
-    const [row, text, conversation, conversationId] = found
+    const stored = sql.byId.get(projectNumber, id) as SessionRow | undefined
+    if (!stored) return undefined
+    const [row, text, conversation, conversationId] = stored
     const head = sessionHeadIn(text, () => refold(conversation, { project, conversationId }).sessions.get(id))
     if (!head) return undefined
     const entry = { row, head: frozen(head) }
@@ -55,8 +55,8 @@ export function sessionHeads(
   function sessionByKey(project: string, naturalKey: string): SessionEntry | undefined {
     const projectNumber = projectRow(project)
     if (projectNumber === undefined) return undefined
-    const found = sql.byKey.get(projectNumber, naturalKey) as [string] | undefined
-    return found && session(project, found[0])
+    const [id] = (sql.byKey.get(projectNumber, naturalKey) as [string] | undefined) ?? []
+    return id === undefined ? undefined : session(project, id)
   }
 
   function saveSession(conversation: number, head: SessionHead, now: number): void {

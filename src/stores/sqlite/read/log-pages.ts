@@ -59,8 +59,8 @@ export function logPages({ database, heads, epoch }: { database: Database; heads
 
   function last(): { row: number; hash: Uint8Array | undefined } {
     const [floor] = sql.floor.get() as [number]
-    const found = sql.last.get() as [number, Uint8Array] | undefined
-    return found && found[0] >= floor ? { row: found[0], hash: found[1] } : { row: floor, hash: undefined }
+    const [row = 0, hash] = (sql.last.get() as [number, Uint8Array] | undefined) ?? []
+    return row >= floor ? { row, hash } : { row: floor, hash: undefined }
   }
 
   return {
@@ -75,7 +75,7 @@ export function logPages({ database, heads, epoch }: { database: Database; heads
 
     after: (row: number): Entry[] => entriesIn(sql.after.iterate(row) as Iterable<FeedRow>),
 
-    /** The next events of one conversation, among as many of the log as are looked through at once. */
+    /** The next events of one conversation, among a limited stretch of the log. */
     ofConversation(after: number, project: string, conversationId: string): FeedPage {
       const end = last().row
       // Another process may have purged the conversation and restored it under another number.
@@ -99,8 +99,8 @@ export function logPages({ database, heads, epoch }: { database: Database; heads
       if (parts.epoch !== epoch())
         throw new PositionUnknown(from, 'it is from another store, or from before this one was restored or copied')
       if (parts.row > last().row) throw new PositionUnknown(from, 'it lies beyond the end of this log')
-      const found = parts.check === '' ? undefined : (sql.hashAt.get(parts.row) as [Uint8Array] | undefined)
-      if (found && checkOf(found[0]) !== parts.check) {
+      const [hash] = (sql.hashAt.get(parts.row) as [Uint8Array] | undefined) ?? []
+      if (hash && parts.check !== '' && checkOf(hash) !== parts.check) {
         throw new PositionUnknown(from, 'another event stands there now: the store was restored or replaced')
       }
       return parts.row

@@ -108,15 +108,11 @@ export function windowReader({ database, heads }: { database: Database; heads: H
   function message(project: string, messageId: string, position: number): Message | undefined {
     const projectRow = heads.projectRow(project)
     if (projectRow === undefined) return undefined
-    type FoundRow = [...MessageRow, version: number, lane: number, conversationId: string]
-    const found = sql.byId.get(position, messageId, projectRow) as FoundRow | undefined
-    if (!found) return undefined
-    const [version, lane, conversationId] = found.slice(messageIdColumns) as [number, number, string]
-    return messageIn(
-      found.slice(0, messageIdColumns) as MessageRow,
-      { version, lane, conversationId },
-      blobs(projectRow),
-    )
+    type RowById = [...MessageRow, version: number, lane: number, conversationId: string]
+    const row = sql.byId.get(position, messageId, projectRow) as RowById | undefined
+    if (!row) return undefined
+    const [version, lane, conversationId] = row.slice(messageIdColumns) as [number, number, string]
+    return messageIn(row.slice(0, messageIdColumns) as MessageRow, { version, lane, conversationId }, blobs(projectRow))
   }
 
   function shownLanes(conversation: number, window: Window): number[] {

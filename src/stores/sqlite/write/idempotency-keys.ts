@@ -39,9 +39,9 @@ export function idempotencyKeys({
   /** Returns what the key of a proposal recorded before; undefined when it is new. */
   function replay({ project, once }: Proposal): Appended | undefined {
     const projectRow = once && heads.projectRow(project)
-    const found = projectRow && (sql.find.get(projectRow, once!.key) as KeyRow | undefined)
-    if (!found) return undefined
-    const [digest, conversationId, first, last, sessionId] = found
+    const key = projectRow && (sql.find.get(projectRow, once!.key) as KeyRow | undefined)
+    if (!key) return undefined
+    const [digest, conversationId, first, last, sessionId] = key
     if (!isSameCall(digest, once!)) throw new KeyReused(once!.key)
     const entry = heads.conversation(project, conversationId)
     const hasEvents = last >= first

@@ -66,9 +66,9 @@ export function eventInserter(database: Database, heads: HeadStore) {
       content.hash,
     )
     for (const blob of content.blobs) {
-      const found = sql.findBlob.get(projectRow, blob.digest) as [number] | undefined
+      const stored = sql.findBlob.get(projectRow, blob.digest) as [number] | undefined
       const row =
-        found?.[0] ?? Number(sql.insertBlob.run(projectRow, blob.digest, Buffer.from(blob.json)).lastInsertRowid)
+        stored?.[0] ?? Number(sql.insertBlob.run(projectRow, blob.digest, Buffer.from(blob.json)).lastInsertRowid)
       sql.useBlob.run(row, content.position)
     }
   }
