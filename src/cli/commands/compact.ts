@@ -60,6 +60,8 @@ export function inWords(outcome: CompactOutcome, before: Checkpoint | undefined)
       return ['Nothing to compact: the messages that no checkpoint stands for are few, or of the current turn.']
     case 'held':
       return ['Another run compacted this session at the same time; its checkpoint stands.']
+    case 'superseded':
+      return [`No checkpoint was made: ${safeLine(outcome.reason)} meanwhile. Nothing is lost.`]
     case 'failed':
       return [
         `${style.red('No checkpoint was made')}: ${safeLine(outcome.reason)}. ${before ? `Checkpoint ${before.number} stands` : 'The messages stand as they are'}; nothing is lost.`,

@@ -6,9 +6,11 @@
  * meanwhile stay behind it); and a summary that failed, is empty or makes the request no smaller changes nothing.
  */
 
-import { IllegalState, LeaseHeld, LeaseLost } from '../../errors.ts'
+import { LeaseHeld, LeaseLost } from '../../errors.ts'
+import { CheckpointSuperseded, takeCheckpoint } from '../../log/commands/checkpoint.ts'
+import type { Decision } from '../../log/commands/decision.ts'
 import type { Engine, Scope } from '../../log/engine.ts'
-import type { Checkpoint, CheckpointItem, CompactionReason } from '../../log/events/checkpoint.ts'
+import type { Checkpoint, CheckpointItem, CheckpointTaken, CompactionReason } from '../../log/events/checkpoint.ts'
 import type { ConversationEvent } from '../../log/events/event.ts'
 import type { Lease } from '../../log/leases.ts'
 import { isInstruction } from '../../log/views/instructions.ts'
@@ -63,6 +65,8 @@ export interface CompactInput {
 export type CompactOutcome =
   | { outcome: 'taken'; checkpoint: Checkpoint }
   | { outcome: 'nothing-to-do' | 'held' }
+  /** The session was cleared, archived or otherwise changed meanwhile: the summary is not taken. */
+  | { outcome: 'superseded'; reason: string }
   | { outcome: 'failed'; reason: string; latched: boolean }
 
 const leaseMs = 120_000
@@ -137,7 +141,7 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       const latches = reason !== 'forced' && reason !== 'every-n'
       return await fail(`it would reclaim less than 10 % (${before} → ${after} tokens)`, latches)
     }
-    await record({
+    const taken: CheckpointTaken = {
       type: 'checkpoint.taken',
       ...of,
       checkpoint,
@@ -147,10 +151,12 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
       tokensBefore: before,
       tokensAfter: after,
       ...spent(),
-    })
+    }
+    await write(takeCheckpoint(taken, { session: head, base: base?.number ?? 0, version: seen }))
     return { outcome: 'taken', checkpoint }
   } catch (error) {
     if (error instanceof LeaseLost) return { outcome: 'held' }
+    if (error instanceof CheckpointSuperseded) return await supersede(error.message)
     return await fail(error instanceof Error ? error.message : String(error), input.isSecondFailure)
   }
 
@@ -163,23 +169,20 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
     return { outcome: 'failed', reason: why, latched }
   }
 
+  async function supersede(reason: string): Promise<CompactOutcome> {
+    await record({ type: 'compaction.failed', ...of, reason: `superseded: ${reason}`, superseded: true, ...spent() })
+    return { outcome: 'superseded', reason }
+  }
+
   function record(event: ConversationEvent): Promise<unknown> {
+    return write(() => [event])
+  }
+
+  function write(decide: Decision): Promise<unknown> {
     return engine.execute(scope, {
       conversation: { id: head.conversationId },
       session: { id: head.id },
-      decide: ({ session, conversation }) => {
-        if (event.type === 'checkpoint.taken' && (conversation?.info.erasedAt ?? 0) > seen) {
-          throw new IllegalState(
-            'A message was erased meanwhile. This checkpoint may repeat it and was not written.',
-            of,
-          )
-        }
-        // Compare and set: a checkpoint is recorded only on top of the one it was made from.
-        if (event.type === 'checkpoint.taken' && (session?.head.checkpoint?.number ?? 0) !== (base?.number ?? 0)) {
-          throw new IllegalState('Another checkpoint was taken meanwhile. This one was not written.', of)
-        }
-        return [event]
-      },
+      decide,
       options: { fence },
       asked: [],
     })

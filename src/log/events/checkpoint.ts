@@ -130,6 +130,8 @@ export const CompactionFailed = z.object({
   reason: z.string(),
   /** No model is asked from here on until a checkpoint makes progress again. */
   latched: z.boolean().optional(),
+  /** The session changed meanwhile, so the summary was not needed any more. It is no failure of the model. */
+  superseded: z.boolean().optional(),
   durationMs: z.int().nonnegative().optional(),
   /** Cost of the failed attempt. */
   cost: z.number().nonnegative().optional(),

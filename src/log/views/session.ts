@@ -157,6 +157,7 @@ export function evolveSession(
       }
     }
     case 'compaction.failed':
+      if (event.superseded) return { ...head, updatedAt: at }
       return {
         ...head,
         ...(event.latched && { latched: true }),

@@ -142,6 +142,7 @@ export const CompactOutcome = named(
   z.discriminatedUnion('outcome', [
     z.object({ outcome: z.literal('taken'), checkpoint: Checkpoint }),
     z.object({ outcome: z.enum(['nothing-to-do', 'held']) }),
+    z.object({ outcome: z.literal('superseded'), reason: z.string() }),
     z.object({ outcome: z.literal('failed'), reason: z.string(), latched: z.boolean() }),
   ]),
 )

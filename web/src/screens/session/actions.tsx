@@ -92,7 +92,8 @@ async function compact(client: Client, { id: sessionId, agentName }: Session): P
     tell(`Checkpoint ${number} stands for ${whole(messages)} messages.`)
   } else if (result.outcome === 'failed') {
     throw new Error(`Not compacted: ${result.reason}. Nothing was lost.`)
-  } else tell(result.outcome === 'held' ? 'Somebody else is compacting it right now.' : 'There is nothing to compact.')
+  } else if (result.outcome === 'superseded') tell(`Not compacted: ${result.reason} meanwhile.`)
+  else tell(result.outcome === 'held' ? 'Somebody else is compacting it right now.' : 'There is nothing to compact.')
 }
 
 async function clear(client: Client, { id: sessionId, agentName }: Session): Promise<void> {
