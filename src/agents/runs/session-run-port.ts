@@ -6,7 +6,7 @@ import type { Claim } from '../../conversation/turns/agent-views.ts'
 import type { Decision } from '../../log/commands/decision.ts'
 import { addToSession } from '../../log/commands/message.ts'
 import { endRun, startRun } from '../../log/commands/run.ts'
-import { acknowledge, linkSession } from '../../log/commands/session.ts'
+import { linkSession } from '../../log/commands/session.ts'
 import type { Engine, Scope } from '../../log/engine.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 import { windowOf } from '../../log/windows.ts'
@@ -83,10 +83,8 @@ export function sessionRunPort({
       ),
     async addMessage({ acknowledges, ...message }) {
       const agentType = message.role === 'assistant' && { agentType: head.agentType }
-      const add = addToSession(sessionId, await scribe.prepare({ ...message, ...agentType }))
-      if (acknowledges === undefined) return recordedMessage(await write(add))
-      const both: Decision = (heads, now) => [...add(heads, now), ...acknowledge(sessionId, acknowledges)(heads, now)]
-      return recordedMessage(await write(both))
+      const prepared = await scribe.prepare({ ...message, ...agentType })
+      return recordedMessage(await write(addToSession(sessionId, prepared, acknowledges)))
     },
     compact: ({ tokens, budget }) => requests.forceCompact(sessionId, { keep: { tokens }, budget }),
     async messagesAfter(version) {

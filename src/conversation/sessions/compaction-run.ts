@@ -19,6 +19,7 @@ import type { SessionHead } from '../../log/views/session.ts'
 import { type Window, windowOf } from '../../log/windows.ts'
 import { answerOf } from '../../models/answer.ts'
 import type { Model, ModelPriority } from '../../models/model.ts'
+import { partUnseen } from '../../request/assembly/split-at-cursor.ts'
 import { chunkMessages } from '../../request/compaction/chunks.ts'
 import {
   boundCarried,
@@ -190,22 +191,20 @@ async function underLease(engine: Engine, scope: Scope, input: CompactInput, fen
 }
 
 /**
- * Every message of the window that the base checkpoint does not cover. Messages after the agent's cursor stay as they
- * are.
+ * Every message of the window that the base checkpoint does not cover, up to the first word of another that the agent
+ * has not acknowledged: it stays as it is until a request held it.
  */
 async function uncovered(engine: Engine, head: SessionHead, base: Checkpoint | undefined): Promise<Message[]> {
-  const window: Window = {
-    ...windowOf(head),
-    start: Math.max(head.windowStart, base?.upTo ?? 0),
-    kept: [],
-    ...(head.acknowledged !== undefined && { end: head.acknowledged }),
-  }
-  const found: Message[] = []
+  const window: Window = { ...windowOf(head), start: Math.max(head.windowStart, base?.upTo ?? 0), kept: [] }
+  const { agentName, id: sessionId, acknowledged } = head
+  const messages: Message[] = []
   const limit = 1000
   for (;;) {
-    const page = await engine.store.messages(window, { limit, after: found.at(-1)?.version ?? 0 })
-    found.push(...page)
-    if (page.length < limit) return found
+    const page = await engine.store.messages(window, { limit, after: messages.at(-1)?.version ?? 0 })
+    messages.push(...page)
+    const [news] = acknowledged === undefined ? [] : partUnseen(page, { agentName, sessionId, acknowledged }).unseen
+    if (news) return messages.filter(message => message.version < news.version)
+    if (page.length < limit) return messages
   }
 }
 

@@ -6,7 +6,7 @@
 import { NotFound } from '../../errors.ts'
 import type { Engine } from '../../log/engine.ts'
 import type { Strategy } from '../../log/events/strategy.ts'
-import { type LaneKind, laneKinds } from '../../log/records/lane.ts'
+import { type LaneKind, laneKinds, noSums } from '../../log/records/lane.ts'
 import type { Store } from '../../log/store.ts'
 import type { ConversationHead, ConversationInfo } from '../../log/views/conversation.ts'
 import type { Message } from '../../log/views/message.ts'
@@ -14,7 +14,6 @@ import type { SessionHead } from '../../log/views/session.ts'
 import { type Window, windowOf } from '../../log/windows.ts'
 import { type FittedRequest, oldestKept } from '../../request/assembly/fitted-request.ts'
 import type { QuotedMessage, RequestInputs, Stretch } from '../../request/assembly/inputs.ts'
-import { defaultShares } from '../../request/assembly/pack.ts'
 import {
   budgetOf,
   type RequestOptions,
@@ -22,6 +21,7 @@ import {
   type RequestTrigger,
   settingsFor,
 } from '../../request/assembly/settings.ts'
+import { partUnseen } from '../../request/assembly/split-at-cursor.ts'
 import { unansweredMessage } from '../../request/assembly/trigger.ts'
 import type { PastHeads } from '../access/heads-at.ts'
 import { eventAt } from '../access/session-access.ts'
@@ -136,10 +136,13 @@ function requestWindow(
   return { ...windowOf(session, kinds), start: Math.max(session.windowStart, start), kept: [], end }
 }
 
-/** The newest messages of the window that the budget can hold, parted at the agent's cursor if it has one. */
+/**
+ * The newest messages of the window that the budget can hold, split at the agent's cursor if it has one. Where nobody
+ * else said anything behind the cursor, all of it is known.
+ */
 async function newestOf(
   { store }: Engine,
-  { acknowledged }: SessionHead,
+  { id: sessionId, agentName, acknowledged }: SessionHead,
   { window, strategy, budget }: { window: Window; strategy: Strategy; budget: number },
 ): Promise<{ known: Stretch; unseen: Stretch | undefined }> {
   const maxMessages = strategy.name === 'recent' ? strategy.messages + 1 : undefined
@@ -149,9 +152,25 @@ async function newestOf(
   const cursor = Math.max(acknowledged, window.start)
   const [known, unseen] = await Promise.all([
     newestStretch(store, { ...window, end: Math.min(cursor, end) }, { budget, maxMessages }),
-    newestStretch(store, { ...window, start: cursor }, { budget: budget * defaultShares.catchUp }),
+    newestStretch(store, { ...window, start: cursor }, { budget }),
   ])
-  return { known, unseen }
+  const news = partUnseen(unseen.messages, { agentName, sessionId, acknowledged: cursor }).unseen
+  if (news.length > 0) return { known, unseen }
+  return { known: joined(known, unseen), unseen: { start: end, end, sums: noSums, messages: [] } }
+}
+
+/** Two neighbouring stretches as one. Of the first nothing is kept if the second was not read whole. */
+function joined(first: Stretch, second: Stretch): Stretch {
+  const isWhole = second.messages.length === second.sums.messages
+  return {
+    start: first.start,
+    end: second.end,
+    sums: {
+      messages: first.sums.messages + second.sums.messages,
+      tokens: first.sums.tokens + second.sums.tokens,
+    },
+    messages: isWhole ? [...first.messages, ...second.messages] : second.messages,
+  }
 }
 
 /**

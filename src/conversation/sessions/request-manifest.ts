@@ -29,6 +29,7 @@ function manifestOf({ inputs, packed, usage }: FittedRequest, requestId: string)
     ...(packed.checkpoint && session.checkpoint && { checkpoint: session.checkpoint.version }),
     ...(recall.length > 0 && { recall: recall.map(quote => quote.version) }),
     ...(asOf !== undefined && { asOf }),
+    ...(inputs.end < Number.MAX_SAFE_INTEGER && { upTo: inputs.end }),
     ...(catchUp && {
       catchUp: { since: catchUp.since, messages: catchUp.messages.length, omitted: catchUp.omitted.messages },
     }),

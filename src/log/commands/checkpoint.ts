@@ -26,7 +26,7 @@ export function takeCheckpoint(checkpoint: CheckpointTaken, basis: CheckpointBas
 
 function changeSince({ session, conversation }: Heads, basis: CheckpointBasis): string | undefined {
   const head = session?.head
-  if (head?.status !== 'active') return `the session is ${head?.status ?? 'deleted'}`
+  if (head?.status !== basis.session.status) return `the session is ${head?.status ?? 'deleted'}`
   if (conversation && conversation.info.status !== 'active') return `the conversation is ${conversation.info.status}`
   if (head.windowStart !== basis.session.windowStart) return 'the window was cleared or reset'
   // The checkpoint may repeat the erased message.

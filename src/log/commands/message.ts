@@ -15,6 +15,7 @@ import { parseInput } from './input.ts'
 import { jsonCopy } from './json.ts'
 import { MessageInput, Tokens } from './message-input.ts'
 import { withoutUndefined } from './omit-undefined.ts'
+import { acknowledged } from './session.ts'
 import { completionIn } from './turn.ts'
 
 /** A message that passed every check, before its tokens are counted. */
@@ -115,12 +116,19 @@ export interface PreparedMessage {
 }
 
 /** Adds a message through a session. */
-export function addToSession(sessionId: string, prepared: PreparedMessage): Decision {
-  return addAllToSession(sessionId, [prepared])
+export function addToSession(sessionId: string, prepared: PreparedMessage, acknowledges?: number): Decision {
+  return addAllToSession(sessionId, [prepared], acknowledges)
 }
 
-/** Adds messages through a session, in order, all of them or none. */
-export function addAllToSession(sessionId: string, messages: readonly PreparedMessage[]): Decision {
+/**
+ * Adds messages through a session, in order, all of them or none. The words of its agent acknowledge what the agent was
+ * sent: up to `acknowledges`, or up to the newest request of a session that has a cursor.
+ */
+export function addAllToSession(
+  sessionId: string,
+  messages: readonly PreparedMessage[],
+  acknowledges?: number,
+): Decision {
   return (heads, now) => {
     const session = openSessionIn(heads, sessionId, now)
     const conversation = openConversationIn(heads, session.conversationId)
@@ -139,8 +147,19 @@ export function addAllToSession(sessionId: string, messages: readonly PreparedMe
       const isCompleted = events.some(event => event.type === 'completion.recorded')
       events.push(...(isCompleted ? withPin(head.version, added) : withConsequences(head, added)))
     }
-    return events
+    const isAnswer = events.some(event => event.type === 'message.added' && isWordOf(session, event))
+    const upTo = acknowledges ?? (isAnswer ? sentUpTo(session) : undefined)
+    return upTo === undefined ? events : [...events, ...acknowledged(heads, session, upTo)]
   }
+}
+
+function isWordOf({ agentName }: SessionHead, { role, author }: MessageAdded): boolean {
+  return role === 'assistant' && author === agentName
+}
+
+/** An agent that never acknowledged anything has no cursor: everything is history to it. */
+function sentUpTo({ acknowledged: cursor, lastRequest }: SessionHead): number | undefined {
+  return cursor === undefined ? undefined : lastRequest?.upTo
 }
 
 /** Adds a message outside any session. */

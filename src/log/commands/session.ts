@@ -198,7 +198,8 @@ function cursorOf({ acknowledged, continues }: SessionCreated): number | undefin
   return acknowledged ?? (continues?.head.acknowledged as number | undefined)
 }
 
-function acknowledged(
+/** Moves a cursor forward, never back. */
+export function acknowledged(
   { conversation }: Heads,
   { id: sessionId, acknowledged }: { id: string; acknowledged?: number | undefined },
   upTo: number,

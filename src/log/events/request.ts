@@ -35,6 +35,8 @@ export const RequestBuilt = z.object({
   recall: z.array(Version).optional(),
   /** Later versions were ignored. */
   asOf: Version.optional(),
+  /** The newest version that it could hold: what the agent says next acknowledges up to here. */
+  upTo: Version.optional(),
   /** Messages that arrived while the agent was away. */
   catchUp: z
     .object({ since: z.int().nonnegative(), messages: z.int().nonnegative(), omitted: z.int().nonnegative() })

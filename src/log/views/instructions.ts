@@ -43,6 +43,8 @@ export function instructionsAfter(
   const { audience } = message
   const key = audienceKey(audience)
   const others = (lists ?? []).filter(list => audienceKey(list.audience) !== key)
-  const versions = lists?.find(list => audienceKey(list.audience) === key)?.versions ?? []
+  const versions = (lists?.find(list => audienceKey(list.audience) === key)?.versions ?? []).filter(
+    earlier => earlier < version,
+  )
   return [...others.slice(-(maxAudiences - 1)), { audience, versions: [...versions, version].slice(-maxVersions) }]
 }

@@ -67,6 +67,7 @@ export const SessionHead = z
     lastRequest: z
       .object({
         version: z.int(),
+        upTo: z.int().optional(),
         tokens: z.number(),
         calibrated: z.number().optional(),
         budget: z.number(),
@@ -206,8 +207,15 @@ export function inheritedHead(head: SessionHead): Record<string, unknown> {
   return Object.fromEntries(Object.entries(inherited).filter(([, value]) => value !== undefined))
 }
 
-function lastRequestOf({ tokens, calibrated, budget }: RequestBuilt, version: number, at: string) {
-  return { version, tokens, ...(calibrated !== undefined && { calibrated }), budget, at }
+function lastRequestOf({ upTo, tokens, calibrated, budget }: RequestBuilt, version: number, at: string) {
+  return {
+    version,
+    ...(upTo !== undefined && { upTo }),
+    tokens,
+    ...(calibrated !== undefined && { calibrated }),
+    budget,
+    at,
+  }
 }
 
 function mergeSettings(

@@ -45,7 +45,7 @@ export function renderSections(inputs: RequestInputs, tools: RenderTools): Rende
     ({ version }) => version !== triggerVersion && version !== inputs.systemMessage,
   )
   const { known, unseen: news } = unseen
-    ? partUnseen(others, { agentName: session.agentName, acknowledged: unseen.start })
+    ? partUnseen(others, { agentName: session.agentName, sessionId: session.id, acknowledged: unseen.start })
     : { known: others, unseen: [] }
   const maxTokens = Math.floor(budget * stateShare)
   const facts: Known = {
