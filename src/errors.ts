@@ -1,16 +1,16 @@
 /**
- * Every error Colloquy throws on purpose. A plain list.
+ * All errors that Colloquy throws on purpose.
  *
- * Inside the process they are classes; over a wire their `code` stands for them. Each says what happened, carries the
- * facts as fields, and tells the catcher what to do. Failures of models and tools are events, not errors.
+ * Inside the process they are classes; HTTP and the command line have their `code`. Each says what happened, that nothing
+ * was written, and what to do. Failures of models and tools are events, not errors.
  */
 
 export abstract class ColloquyError extends Error {
-  /** Stable name of the error over a wire and in exit messages. */
+  /** Stable name of the error, over HTTP and on the command line. */
   abstract readonly code: string
-  /** The HTTP status that says the same. */
+  /** HTTP status of the error. */
   abstract readonly status: number
-  /** The facts, for machines. */
+  /** The facts of the message, for programs. */
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(message: string, facts: Record<string, unknown> = {}, options?: ErrorOptions) {
@@ -20,7 +20,7 @@ export abstract class ColloquyError extends Error {
   }
 }
 
-/** The log moved on between the caller's read and its append. Read again, decide again, append again. */
+/** Another writer appended between the caller's read and its append. Nothing was written: read again, then decide and append again. */
 export class VersionConflict extends ColloquyError {
   override readonly code = 'log/version-conflict'
   override readonly status = 409
@@ -29,7 +29,7 @@ export class VersionConflict extends ColloquyError {
 
   constructor(facts: { conversationId: string; expected: number; actual: number }) {
     super(
-      `Conversation ${facts.conversationId} is at version ${facts.actual}, not ${facts.expected}. Nothing was written: read it again and decide again.`,
+      `Conversation ${facts.conversationId} is at version ${facts.actual}, not ${facts.expected}. Nothing was written. Read it again and decide again.`,
       facts,
     )
     this.expected = facts.expected
@@ -37,24 +37,26 @@ export class VersionConflict extends ColloquyError {
   }
 }
 
-/** The idempotency key was used before for something else. Use a fresh key for a different write. */
+/** The idempotency key belongs to a different write. Nothing was written: use a new key. */
 export class KeyReused extends ColloquyError {
   override readonly code = 'log/key-reused'
   override readonly status = 409
 
   constructor(key: string) {
-    super(`The idempotency key "${key}" was used before with a different body. Use a new key for a new write.`, { key })
+    super(`The idempotency key "${key}" was used before with a different body. Nothing was written. Use a new key.`, {
+      key,
+    })
   }
 }
 
-/** A position that this store did not hand out, or handed out before it was restored or copied. Start over. */
+/** The position comes from another store, or from this one before it was restored or copied. Subscribe from `start`. */
 export class PositionUnknown extends ColloquyError {
   override readonly code = 'log/position-unknown'
   override readonly status = 410
 
   constructor(position: string, reason: string) {
     super(
-      `Cannot resume from position "${position}": ${reason}. Subscribe from 'start' and rebuild what you derived.`,
+      `Cannot resume from position "${position}": ${reason}. Subscribe from 'start', and rebuild what you derived from older updates.`,
       {
         position,
         reason,
@@ -63,43 +65,46 @@ export class PositionUnknown extends ColloquyError {
   }
 }
 
-/** Somebody else holds the lease. Try again after `expiresAt`, or leave the work to the holder. */
+/** Another process or caller holds the lease. Nothing was written: try again after `expiresAt`, or leave the work to the holder. */
 export class LeaseHeld extends ColloquyError {
   override readonly code = 'lease/held'
   override readonly status = 409
 
   constructor(facts: { name: string; holder: string; expiresAt: string }) {
-    super(`"${facts.name}" is held by ${facts.holder} until ${facts.expiresAt}.`, facts)
+    super(
+      `The lease "${facts.name}" is held by ${facts.holder} until ${facts.expiresAt}. Nothing was written. Try again later, or leave the work to the holder.`,
+      facts,
+    )
   }
 }
 
-/** The lease ran out or was taken over: what its old holder writes is refused. Claim again before going on. */
+/** The lease expired or was taken over, so writes of its old holder are refused. Claim it again before you continue. */
 export class LeaseLost extends ColloquyError {
   override readonly code = 'lease/lost'
   override readonly status = 409
 
   constructor(facts: { name: string; generation: number }) {
     super(
-      `The lease "${facts.name}" (generation ${facts.generation}) is no longer held. Nothing was written: stop, or claim it again.`,
+      `The lease "${facts.name}" (generation ${facts.generation}) is no longer held. Nothing was written. Stop, or claim it again.`,
       facts,
     )
   }
 }
 
-/** The agent has acknowledged this message already: another run answered it. There is nothing to do. */
+/** The agent has acknowledged this message already, because another run answered it. There is nothing to do. */
 export class AlreadyAnswered extends ColloquyError {
   override readonly code = 'team/already-answered'
   override readonly status = 409
 
   constructor(facts: { conversationId: string; agent: string; version: number; acknowledged: number }) {
     super(
-      `${facts.agent} has acknowledged message ${facts.version} of conversation ${facts.conversationId} already (up to ${facts.acknowledged}).`,
+      `${facts.agent} has acknowledged message ${facts.version} of conversation ${facts.conversationId} already (up to ${facts.acknowledged}). Nothing was written; there is nothing to do.`,
       facts,
     )
   }
 }
 
-/** The input breaks a rule. Correct the named field and call again; nothing was written. */
+/** A field of the input is invalid. Nothing was written: correct the named field and call again. */
 export class InvalidInput extends ColloquyError {
   override readonly code = 'input/invalid'
   override readonly status = 400
@@ -111,7 +116,7 @@ export class InvalidInput extends ColloquyError {
   }
 }
 
-/** A project's configuration says something that cannot be. Correct the named field; nothing was opened. */
+/** A field of the configuration is invalid. Nothing was opened: correct the named field. */
 export class ConfigurationInvalid extends ColloquyError {
   override readonly code = 'configuration/invalid'
   override readonly status = 500
@@ -125,8 +130,8 @@ export class ConfigurationInvalid extends ColloquyError {
 }
 
 /**
- * The message is larger than the limit: split it, store it as a file and refer to it, or raise `maxMessageBytes`. Or the
- * named field is too large to stand in the head of a session or conversation: say it in a message.
+ * The message is larger than the limit: split it, store it as a file and refer to that, or raise `maxMessageBytes`. With a
+ * `field`, that field of a session or conversation is too large: shorten it, or write it in a message.
  */
 export class ContentTooLarge extends ColloquyError {
   override readonly code = 'input/too-large'
@@ -136,16 +141,16 @@ export class ContentTooLarge extends ColloquyError {
     const { bytes, limit, field } = facts
     super(
       field === undefined
-        ? `The message has ${bytes} bytes, the limit is ${limit}. Split it, refer to a file, or raise maxMessageBytes.`
-        : `${field}: has ${bytes} bytes, the limit is ${limit}. Shorten it, or say it in a message.`,
+        ? `The message has ${bytes} bytes; the limit is ${limit}. Nothing was written. Split it, refer to a file, or raise maxMessageBytes.`
+        : `${field}: has ${bytes} bytes; the limit is ${limit}. Nothing was written. Shorten it, or write it in a message.`,
       facts,
     )
   }
 }
 
 /**
- * The parts of a request that cannot be left out do not fit its budget. No model was called: raise the budget, choose a
- * model with a larger window, or shorten the named section.
+ * The mandatory parts of a request exceed its budget. No model was called: raise the budget, choose a model with a larger
+ * window, or shorten the named section.
  */
 export class BudgetTooSmall extends ColloquyError {
   override readonly code = 'request/budget-too-small'
@@ -153,49 +158,49 @@ export class BudgetTooSmall extends ColloquyError {
 
   constructor(facts: { section: string; needed: number; budget: number }) {
     super(
-      `The request needs at least ${facts.needed} tokens and its budget is ${facts.budget}; the largest fixed part is "${facts.section}". Raise the budget or shorten it.`,
+      `The request needs at least ${facts.needed} tokens and its budget is ${facts.budget}; the largest fixed part is "${facts.section}". No model was called. Raise the budget or shorten that part.`,
       facts,
     )
   }
 }
 
-/** The name is no model that can be opened here. The message lists the names that can. */
+/** The model cannot be opened by this name. The message says why, or lists the known names. */
 export class ModelUnknown extends ColloquyError {
   override readonly code = 'model/unknown'
   override readonly status = 400
 
   constructor(name: string, reason: string) {
-    super(`"${name}" names no model: ${reason}`, { name, reason })
+    super(`The model "${name}" cannot be opened: ${reason}`, { name, reason })
   }
 }
 
-/** No model is named to run the agent with. Name one: in the call, in the configuration, or with COLLOQUY_MODEL. */
+/** The agent has no model. Name one in the call, in the configuration, or with COLLOQUY_MODEL. */
 export class ModelMissing extends ColloquyError {
   override readonly code = 'model/missing'
   override readonly status = 400
 
   constructor(agentType: string) {
     super(
-      `No model is configured for the agent ${agentType}. Give one by name, such as anthropic:claude-opus-4-7, ollama:qwen3, 'command:claude -p' or scripted:FILE: with --model, in the environment variable COLLOQUY_MODEL, or under agents.model in colloquy.config.yaml.`,
+      `No model is configured for the agent ${agentType}. No model was called. Name one, such as anthropic:claude-opus-4-7, ollama:qwen3, 'command:claude -p' or scripted:FILE: with --model, in the environment variable COLLOQUY_MODEL, or under agents.model in colloquy.config.yaml.`,
       { agentType },
     )
   }
 }
 
-/** It is switched off in this project. Switch it on under `features` of the configuration. */
+/** The feature is switched off in this project. Switch it on under `features` of the configuration. */
 export class FeatureOff extends ColloquyError {
   override readonly code = 'feature/off'
   override readonly status = 403
 
   constructor(facts: { feature: string; project: string }) {
     super(
-      `"${facts.feature}" is switched off in project "${facts.project}": features.${facts.feature} in the configuration.`,
+      `"${facts.feature}" is switched off in project "${facts.project}". Nothing was written. Set features.${facts.feature} in its configuration.`,
       facts,
     )
   }
 }
 
-/** A program whose tools agents are to have cannot be used. Check its command in `agents.mcp`, then run again. */
+/** An MCP server cannot be used. Check its command in `agents.mcp`, then run again. */
 export class ToolServerFailed extends ColloquyError {
   override readonly code = 'tools/server-failed'
   override readonly status = 502
@@ -205,7 +210,7 @@ export class ToolServerFailed extends ColloquyError {
   }
 }
 
-/** The provider wants a key and there is none. Set the environment variable `variable`, then open the model again. */
+/** The key of the provider is missing. Set the environment variable `variable`, then open the model again. */
 export class ModelKeyMissing extends ColloquyError {
   override readonly code = 'model/key-missing'
   override readonly status = 401
@@ -213,14 +218,14 @@ export class ModelKeyMissing extends ColloquyError {
 
   constructor(facts: { name: string; variable: string }) {
     super(
-      `The model ${facts.name} needs a key. Set the environment variable ${facts.variable} to it and start again.`,
+      `The model ${facts.name} needs a key. No model was opened. Set the environment variable ${facts.variable} to the key, then start again.`,
       facts,
     )
     this.variable = facts.variable
   }
 }
 
-/** There is no such thing here. Check the id and the project. */
+/** Nothing in this project has this id. Check the id and the project. */
 export class NotFound extends ColloquyError {
   override readonly code = 'not-found'
   override readonly status = 404
@@ -248,7 +253,7 @@ export class NotFound extends ColloquyError {
   }
 }
 
-/** The session takes no more messages. Reopen it, or get a new one with `getOrCreateSession`. */
+/** The session is closed. Nothing was written: reopen it, or get a new one with `getOrCreateSession`. */
 export class SessionClosed extends ColloquyError {
   override readonly code = 'session/closed'
   override readonly status = 409
@@ -256,13 +261,13 @@ export class SessionClosed extends ColloquyError {
   constructor(facts: { sessionId: string; sessionStatus: string }) {
     const remedy =
       facts.sessionStatus === 'archived'
-        ? 'It can be read; reopenSession makes it writable again.'
-        : 'It can be read; getOrCreateSession gives its successor.'
+        ? 'Nothing was written. reopenSession makes it writable again.'
+        : 'Nothing was written. getOrCreateSession returns its successor.'
     super(`Session ${facts.sessionId} is ${facts.sessionStatus}. ${remedy}`, facts)
   }
 }
 
-/** The conversation is completed or archived and so read-only. Reopen or restore it first. */
+/** The conversation is completed or archived, and read-only. Nothing was written: reopen or restore it first. */
 export class ConversationClosed extends ColloquyError {
   override readonly code = 'conversation/closed'
   override readonly status = 409
@@ -270,19 +275,19 @@ export class ConversationClosed extends ColloquyError {
   constructor(facts: { conversationId: string; conversationStatus: string }) {
     const remedy = facts.conversationStatus === 'completed' ? 'reopen' : 'restore'
     super(
-      `Conversation ${facts.conversationId} is ${facts.conversationStatus} and read-only; ${remedy} it first.`,
+      `Conversation ${facts.conversationId} is ${facts.conversationStatus} and read-only. Nothing was written; ${remedy} it first.`,
       facts,
     )
   }
 }
 
-/** What was asked does not fit the state things are in. The message says which state and what would fit. */
+/** The call is not possible in the current state. The message names the state and what to do. */
 export class IllegalState extends ColloquyError {
   override readonly code = 'state/illegal'
   override readonly status = 409
 }
 
-/** The conversation cannot go from the phase it is in to the one that was asked for. `legal` are those it can go to. */
+/** The conversation cannot change from its phase to the requested one. `legal` lists the possible phases. */
 export class PhaseRefused extends ColloquyError {
   override readonly code = 'phase/refused'
   override readonly status = 409
@@ -292,18 +297,17 @@ export class PhaseRefused extends ColloquyError {
     facts: { conversationId: string; from: string | null; to: string; legal: readonly string[] },
     why?: string,
   ) {
-    const legal =
-      facts.legal.length === 0 ? 'It cannot go anywhere from there.' : `Legal are: ${facts.legal.join(', ')}.`
+    const legal = facts.legal.length === 0 ? 'No phase can follow.' : `Legal are: ${facts.legal.join(', ')}.`
     super(
       why ??
-        `Conversation ${facts.conversationId} is in phase "${facts.from}" and cannot go to "${facts.to}". ${legal}`,
+        `Conversation ${facts.conversationId} is in phase "${facts.from}" and cannot change to "${facts.to}". Nothing was written. ${legal}`,
       facts,
     )
     this.legal = facts.legal
   }
 }
 
-/** A work item cannot go to that state from the one it is in. Choose one of those named as legal. */
+/** The work item cannot move from its state to the requested one. Nothing was written: choose a state in `legal`. */
 export class MoveRefused extends ColloquyError {
   override readonly code = 'work/move-refused'
   override readonly status = 409
@@ -312,10 +316,9 @@ export class MoveRefused extends ColloquyError {
   readonly legal: readonly string[]
 
   constructor(facts: { item: string; from: string; to: string; legal: readonly string[] }, why?: string) {
-    const legal =
-      facts.legal.length === 0 ? 'It cannot go anywhere from there.' : `Legal are: ${facts.legal.join(', ')}.`
+    const legal = facts.legal.length === 0 ? 'No state can follow.' : `Legal are: ${facts.legal.join(', ')}.`
     super(
-      `${facts.item} is in state "${facts.from}" and cannot go to "${facts.to}"${why ? `: ${why}` : ''}. ${legal}`,
+      `${facts.item} is in state "${facts.from}" and cannot move to "${facts.to}"${why ? `: ${why}` : ''}. Nothing was written. ${legal}`,
       {
         ...facts,
       },
@@ -326,26 +329,26 @@ export class MoveRefused extends ColloquyError {
   }
 }
 
-/** A work item cannot begin before those it depends on are finished. Finish them, or change its dependencies. */
+/** The work item has unfinished dependencies. Nothing was written: finish them, or change the dependencies. */
 export class DependenciesOpen extends ColloquyError {
   override readonly code = 'work/dependencies-open'
   override readonly status = 409
-  /** Ids of those that are not finished, with their states. */
+  /** Unfinished dependencies with their states. */
   readonly open: ReadonlyArray<{ id: string; state: string }>
 
   constructor(facts: { item: string; open: ReadonlyArray<{ id: string; state: string }> }) {
     const open = facts.open.map(({ id, state }) => `${id} (${state})`).join(', ')
-    super(`${facts.item} waits for ${open}. Finish them first, or change its dependencies.`, facts)
+    super(`${facts.item} waits for ${open}. Nothing was written. Finish them first, or change its dependencies.`, facts)
     this.open = facts.open
   }
 }
 
-/** A change of the task graph, or of dependencies, that does not hold together. Nothing was changed; put it right and send all of it again. */
+/** The change of tasks or dependencies is contradictory. Nothing was changed: correct it and send all of it again. */
 export class PlanRefused extends ColloquyError {
   override readonly code = 'work/plan-refused'
   override readonly status = 422
   readonly problems: readonly string[]
-  /** As it is walked, the first once more at the end. */
+  /** Ids along the cycle; the first is repeated at the end. */
   readonly cycle: readonly string[] | undefined
 
   constructor(facts: { problems: readonly string[]; cycle?: readonly string[] | undefined }) {
@@ -355,27 +358,27 @@ export class PlanRefused extends ColloquyError {
   }
 }
 
-/** A turn is still open. Wait for its completions, fail it, or undo it; then route again. */
+/** A turn is still open. Nothing was written: wait for its completions, fail it or undo it, then route again. */
 export class TurnOpen extends ColloquyError {
   override readonly code = 'turn/open'
   override readonly status = 409
 
   constructor(facts: { conversationId: string; turnId: string; waitingFor: readonly string[] }) {
     super(
-      `Turn ${facts.turnId} still waits for ${facts.waitingFor.join(', ')}. Wait, fail it or undo it before routing again.`,
+      `Turn ${facts.turnId} still waits for ${facts.waitingFor.join(', ')}. Nothing was written. Wait, fail it or undo it before routing again.`,
       facts,
     )
   }
 }
 
-/** Routing goes in circles and is blocked. Look at the evidence; `clearLoop` lets it go on. */
+/** A routing loop was found, and routing is blocked. Look at the evidence; `clearLoop` resumes routing. */
 export class RoutingBlocked extends ColloquyError {
   override readonly code = 'turn/blocked'
   override readonly status = 409
   readonly kind: string
-  /** In words. */
+  /** Description of the loop. */
   readonly finding: string
-  /** Versions of the turns it was seen in. */
+  /** Versions of the turns of the loop. */
   readonly evidence: readonly number[]
 
   constructor(facts: {
@@ -385,14 +388,17 @@ export class RoutingBlocked extends ColloquyError {
     evidence: readonly number[]
     since: number
   }) {
-    super(`Routing is blocked since version ${facts.since}: ${facts.finding}. Look into it, then clearLoop.`, facts)
+    super(
+      `Routing is blocked since version ${facts.since}: ${facts.finding}. Nothing was written. Look into it, then call clearLoop.`,
+      facts,
+    )
     this.kind = facts.kind
     this.finding = facts.finding
     this.evidence = facts.evidence
   }
 }
 
-/** The path leads out of the project, or to what nobody may touch. Give one inside the project's root. */
+/** The path is outside the project's root, or protected. Name a path inside the root. */
 export class PathRefused extends ColloquyError {
   override readonly code = 'path/refused'
   override readonly status = 403
@@ -402,17 +408,20 @@ export class PathRefused extends ColloquyError {
   }
 }
 
-/** Work in a worktree needs a git repository with a commit. Make one (`git init`, then commit), or give another root. */
+/** A worktree needs a git repository with a commit. Create one (`git init`, then commit), or set another root. */
 export class RepositoryMissing extends ColloquyError {
   override readonly code = 'git/no-repository'
   override readonly status = 409
 
   constructor(facts: { folder: string; reason: string }) {
-    super(`${facts.folder} ${facts.reason}. Agents build in a worktree of a git repository: make one there.`, facts)
+    super(
+      `${facts.folder} ${facts.reason}. Agents build in a git worktree. Run git init there and commit, or set another root.`,
+      facts,
+    )
   }
 }
 
-/** Git refused something. Its own words say what; nothing was lost. */
+/** A git command failed. The message has its output; no work was lost. */
 export class GitFailed extends ColloquyError {
   override readonly code = 'git/failed'
   override readonly status = 500
@@ -422,33 +431,36 @@ export class GitFailed extends ColloquyError {
   }
 }
 
-/** The worktree has work that is nowhere else. Commit or merge it first, or say that it may be lost. */
+/** The worktree has work that is not merged. It was not removed: commit and merge the work first. */
 export class WorktreeInUse extends ColloquyError {
   override readonly code = 'git/worktree-in-use'
   override readonly status = 409
 
   constructor(facts: { folder: string; branch: string; reason: string }) {
-    super(`The worktree ${facts.folder} of ${facts.branch} was not removed: ${facts.reason}.`, facts)
+    super(
+      `The worktree ${facts.folder} of ${facts.branch} was not removed: ${facts.reason}. Commit and merge its work first.`,
+      facts,
+    )
   }
 }
 
-/** The conversation was purged; its archive still has it, and `restore` brings it back. */
+/** The conversation was purged. `restore` writes it back from its archive. */
 export class ConversationPurged extends ColloquyError {
   override readonly code = 'conversation/purged'
   override readonly status = 410
 
   constructor(facts: { conversationId: string; archive: string }) {
     super(
-      `Conversation ${facts.conversationId} was purged; its archive is ${facts.archive}. restore brings it back.`,
+      `Conversation ${facts.conversationId} was purged; its archive is ${facts.archive}. restore writes it back.`,
       facts,
     )
   }
 }
 
 /**
- * Records of the conversation are damaged: its archive could not be restored, so it was not purged. `verify` tells what is
- * wrong, `repair` puts right what can be. Else bring the store back from a backup, or erase the damaged messages, whose
- * content is lost, and purge again.
+ * Records of the conversation are damaged. It was not purged, because its archive could not be restored. `verify` lists
+ * the damage, `repair` fixes what can be fixed. Otherwise restore a backup of the store, or erase the damaged messages,
+ * whose content is lost; then purge again.
  */
 export class ConversationDamaged extends ColloquyError {
   override readonly code = 'conversation/damaged'
@@ -459,60 +471,60 @@ export class ConversationDamaged extends ColloquyError {
     const named = facts.damages.slice(0, 5).map(({ version, what }) => `version ${version} (${what})`)
     const more = facts.damages.length - named.length
     super(
-      `Conversation ${facts.conversationId} is damaged at ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}: an archive of it could not be restored. Nothing was purged. 'colloquy verify' names what is damaged, and 'colloquy verify --repair' puts right what can be; else bring the store back from a backup, or erase the damaged messages, and purge again.`,
+      `Conversation ${facts.conversationId} is damaged at ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}: an archive of it could not be restored. Nothing was purged. 'colloquy verify' lists the damage, and 'colloquy verify --repair' fixes what can be fixed. Otherwise restore a backup of the store, or erase the damaged messages, and purge again.`,
       facts,
     )
     this.damages = facts.damages
   }
 }
 
-/** Another process kept the write lock for too long. Nothing was written; try again. */
+/** Another process held the write lock for too long. Nothing was written: try again. */
 export class StoreBusy extends ColloquyError {
   override readonly code = 'store/busy'
   override readonly status = 503
 }
 
-/** The disk is full. Nothing was written; free some room and call again. */
+/** The disk is full. Nothing was written: free some space and call again. */
 export class StoreFull extends ColloquyError {
   override readonly code = 'store/full'
   override readonly status = 507
 }
 
-/** The file, or its folder, cannot be written. Reading works; check permissions and mounts. */
+/** The file or its folder is read-only. Nothing was written: check permissions and mounts. Reading works. */
 export class StoreReadOnly extends ColloquyError {
   override readonly code = 'store/read-only'
   override readonly status = 503
 }
 
-/** The file is damaged. Nothing was overwritten; `colloquy verify --salvage NEW` rescues what can be read. */
+/** The file is damaged. Nothing was overwritten: `colloquy verify --salvage NEW` rescues the readable rows. */
 export class StoreDamaged extends ColloquyError {
   override readonly code = 'store/damaged'
   override readonly status = 500
 }
 
-/** The store cannot be opened: no such place, not a database, too new, too old, bundled. The message says what to do. */
+/** The store cannot be opened: missing, not a database, too new, too old, or bundled. The message says what to do. */
 export class StoreUnusable extends ColloquyError {
   override readonly code = 'store/unusable'
   override readonly status = 500
 }
 
-/** The operating system failed a read, write or sync. What was not acknowledged may or may not be there. */
+/** A read, write or sync failed. A write that was not acknowledged may be stored: repeat it with its idempotency key. */
 export class StoreFailed extends ColloquyError {
   override readonly code = 'store/failed'
   override readonly status = 500
 }
 
-/** The store was closed. Open it again. */
+/** The store is closed. Open it again. */
 export class StoreClosed extends ColloquyError {
   override readonly code = 'store/closed'
   override readonly status = 503
 
   constructor() {
-    super('The store is closed. Open it again with openColloquy.')
+    super('The store is closed. Nothing was written. Open it again with openColloquy.')
   }
 }
 
-/** The request breaks the contract in one or several fields. Correct them and send it again; nothing was written. */
+/** Fields of the request are invalid. Nothing was written: correct them and send it again. */
 export class InvalidRequest extends ColloquyError {
   override readonly code = 'input/invalid'
   override readonly status = 400
@@ -522,7 +534,7 @@ export class InvalidRequest extends ColloquyError {
   }
 }
 
-/** The body of a request is not JSON, or does not say so. Send JSON with `content-type: application/json`. */
+/** The body of the request is not JSON, or has another content type. Send JSON with `content-type: application/json`. */
 export class NotJson extends ColloquyError {
   override readonly code = 'input/not-json'
   override readonly status: 400 | 415
@@ -533,22 +545,24 @@ export class NotJson extends ColloquyError {
   }
 }
 
-/** The body of a request is larger than the server takes. Send less, or raise the limit of the server. */
+/** The body of the request exceeds the limit. Nothing was written: send less, or raise `limits.bodyBytes`. */
 export class BodyTooLarge extends ColloquyError {
   override readonly code = 'input/body-too-large'
   override readonly status = 413
 
   constructor(limit: number) {
-    super(`The body is larger than ${limit} bytes. Send less, or raise the limit of the server.`, { limit })
+    super(`The body is larger than ${limit} bytes. Nothing was written. Send less, or raise the limit of the server.`, {
+      limit,
+    })
   }
 }
 
-/** The server does not know who asks. Send `authorization: Bearer TOKEN`, or open the address it printed. */
+/** The request has no valid token. Send `authorization: Bearer TOKEN`, or open the address that the server printed. */
 export class AccessRequired extends ColloquyError {
   override readonly code = 'access/required'
   override readonly status = 401
 
-  /** Why what was shown is not enough; undefined when nothing was shown. */
+  /** Reason why the token is refused; undefined when there was no token. */
   readonly reason: string | undefined
 
   constructor(reason?: string) {
@@ -559,23 +573,26 @@ export class AccessRequired extends ColloquyError {
   }
 }
 
-/** The token is good, but not for this. Use one of that project and scope. */
+/** The token is valid, but not for this call. Use a token of the project and scope. */
 export class AccessRefused extends ColloquyError {
   override readonly code = 'access/refused'
   override readonly status = 403
 }
 
-/** The request names a host, or comes from a page, that the server does not serve. Add it to `hosts` or `origins`. */
+/** The host or origin of the request is not allowed. Add it to `hosts` or `origins` of the server. */
 export class PlaceRefused extends ColloquyError {
   override readonly code = 'access/place-refused'
   override readonly status = 403
 
   constructor(facts: { what: 'host' | 'origin'; value: string }) {
-    super(`The ${facts.what} "${facts.value}" is not one of this server.`, facts)
+    super(
+      `The ${facts.what} "${facts.value}" is not allowed. Add it to ${facts.what}s in the settings of the server.`,
+      facts,
+    )
   }
 }
 
-/** There is no such address. `/api/docs` lists those that are. */
+/** No endpoint has this path and method. `/api/docs` lists the endpoints. */
 export class NoSuchRoute extends ColloquyError {
   override readonly code = 'route/unknown'
   override readonly status: 404 | 405
@@ -583,7 +600,7 @@ export class NoSuchRoute extends ColloquyError {
   constructor(facts: { method: string; path: string; allowed: readonly string[] }) {
     super(
       facts.allowed.length === 0
-        ? `There is nothing at ${facts.path}. /api/docs lists what there is.`
+        ? `There is no endpoint ${facts.path}. /api/docs lists the endpoints.`
         : `${facts.path} takes ${facts.allowed.join(', ')}, not ${facts.method}.`,
       facts,
     )
@@ -591,7 +608,7 @@ export class NoSuchRoute extends ColloquyError {
   }
 }
 
-/** Too much at once. Wait `retryAfterSeconds`, then go on. */
+/** Too many requests, streams or failed attempts. Wait `retryAfterSeconds`, then try again. */
 export class TooMany extends ColloquyError {
   override readonly code = 'server/too-many'
   override readonly status = 429
@@ -603,7 +620,7 @@ export class TooMany extends ColloquyError {
   }
 }
 
-/** The server is on its way out. Connect again in a moment. */
+/** The server is shutting down. Connect again in a moment. */
 export class ServerStopping extends ColloquyError {
   override readonly code = 'server/stopping'
   override readonly status = 503
@@ -613,7 +630,7 @@ export class ServerStopping extends ColloquyError {
   }
 }
 
-/** The server may not be started like this. The message says what it takes. */
+/** The server was not started, because its settings are not safe. The message says what to change. */
 export class ServerRefused extends ColloquyError {
   override readonly code = 'server/refused'
   override readonly status = 500

@@ -1,5 +1,5 @@
 /**
- * The main door: opening a store, and the nouns that go in and out of its managers.
+ * The main door: `openColloquy`, and the types of its managers.
  *
  * Errors to catch are in `colloquy/errors`, models in `colloquy/models`, the port for stores in `colloquy/stores`, the team
  * that codes in `colloquy/building`.
@@ -51,5 +51,5 @@ export type { RequestMessage, RequestPart } from './request/text/provider-messag
 
 type ErrorClasses = Omit<typeof errors, 'ColloquyError'>
 
-/** The code of every error, as `ColloquyError.code` has it. */
+/** Codes of all errors: values of `ColloquyError.code`. */
 export type ErrorCode = InstanceType<ErrorClasses[keyof ErrorClasses]>['code']

@@ -1,5 +1,5 @@
 /**
- * `colloquy/stores`: the port that a store implements, and what is done to a store as a whole.
+ * `colloquy/stores`: the port that a store implements, and calls on whole stores.
  *
  * docs/stores.md says how to write a store. `colloquy/testing` has the tests that it must pass.
  */

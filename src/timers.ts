@@ -1,8 +1,8 @@
-/** Times as timers take them: Node runs one that is set for longer than 2^31 − 1 milliseconds at once, again and again. */
+/** Limits the time of timers: Node runs a timer of more than 2^31 − 1 milliseconds at once. */
 
 const longestMs = 2 ** 31 - 1
 
-/** The time, or 24 days if it is longer than that: nothing that waits so long minds being looked after sooner. */
+/** Returns the time, 24 days at most. Work that is due later is checked early, which does no harm. */
 export function timerMs(milliseconds: number): number {
   return Math.min(milliseconds, longestMs)
 }

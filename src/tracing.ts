@@ -1,6 +1,6 @@
 /**
- * Spans around what takes time: append, assemble, compact, run. For whoever hands in a tracer; without one nothing here
- * is called. The shapes are OpenTelemetry's, so a tracer of theirs fits, and nothing of theirs is needed.
+ * Spans around append, assemble, compact and run, if the caller passes a tracer. The types match those of OpenTelemetry,
+ * which need not be installed.
  */
 
 export type SpanAttributes = Record<string, string | number | boolean>
@@ -12,14 +12,14 @@ export interface Span {
   end(): void
 }
 
-/** As `trace.getTracer('colloquy')` of `@opentelemetry/api` gives one. */
+/** Tracer of `@opentelemetry/api`: `trace.getTracer('colloquy')`. */
 export interface Tracer {
   startActiveSpan<T>(name: string, options: { attributes?: SpanAttributes }, work: (span: Span) => T): T
 }
 
 type SpanName = 'colloquy.append' | 'colloquy.assemble' | 'colloquy.compact' | 'colloquy.run'
 
-/** Does the work inside a span, which ends with it. What the work learns on its way can be noted on the span. */
+/** Does the work inside a span. The work can add attributes to the span. */
 export type Traced = <T>(
   name: SpanName,
   attributes: SpanAttributes,
@@ -33,7 +33,7 @@ export function traced(tracer: Tracer): Traced {
   return (name, attributes, work) =>
     tracer.startActiveSpan(name, { attributes }, async span => {
       try {
-        return await work(noted => void span.setAttributes(noted))
+        return await work(workAttributes => void span.setAttributes(workAttributes))
       } catch (error) {
         const failure = error instanceof Error ? error : new Error(String(error))
         span.recordException(failure)

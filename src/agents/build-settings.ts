@@ -1,4 +1,4 @@
-/** Settings of the team that codes, with their defaults. They are read with the other settings; the team is loaded later. */
+/** Settings of teams that build, with their defaults. They are read with the other settings; the team is loaded later. */
 import { z } from 'zod'
 import { DurationMs } from '../log/commands/duration.ts'
 import { RalphLimits } from '../log/events/work/ralph.ts'
@@ -6,7 +6,7 @@ import { RalphLimits } from '../log/events/work/ralph.ts'
 const Name = z.string().min(1)
 const { iterations, tokens, unchanged } = RalphLimits.shape
 
-/** Answers a command that no allow-list names. A person's answer counts in any case, if it comes first. */
+/** Approver of commands that no allow-list names. A person may always answer first. */
 export const Approvals = z.enum(['person', 'agent', 'yes', 'no'])
 export type Approvals = z.output<typeof Approvals>
 

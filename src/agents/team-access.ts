@@ -1,4 +1,4 @@
-/** How `colloquy/building` reaches an open project. The team that codes is loaded on demand, so nothing here imports it. */
+/** Access of `colloquy/building` to an open project. The team is loaded on demand, so nothing here imports it. */
 
 import type { SessionManager } from '../conversation/sessions/session-manager.ts'
 import type { WorkManager } from '../conversation/work/work-manager.ts'
@@ -11,7 +11,7 @@ export interface TeamParts {
   scope: Scope
   sessions: SessionManager
   agents: AgentManager
-  /** The same manager as another actor: the log says who answered. */
+  /** Returns the agent manager as another actor, whom the log names. */
   agentsAs: (actor: string) => AgentManager
   work: WorkManager
   settings: BuildSettings
@@ -26,7 +26,7 @@ export interface RunningShift {
   stop(): Promise<void>
 }
 
-/** Key of the parts on an open project. A symbol keeps them out of the methods that people see. */
+/** Key of the parts on an open project. A symbol keeps them out of its visible methods. */
 export const teamParts: unique symbol = Symbol.for('colloquy.teamParts')
 
 /** A project that a team can build in. */

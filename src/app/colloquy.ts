@@ -1,4 +1,4 @@
-/** What an open store gives: the managers of a project, and what holds for all of it. */
+/** The `Colloquy` interface: the managers of a project, and calls about the whole project or store. */
 
 import type { AgentManager } from '../agents/runs/agent-manager.ts'
 import type { DispatchManager } from '../agents/scheduling/dispatch-manager.ts'
@@ -39,54 +39,52 @@ export interface Colloquy extends TeamProject {
   readonly work: WorkManager
   readonly dispatcher: DispatchManager
   /**
-   * Has the orchestrator route on a conversation until there is nothing left to do: it decides who acts, runs them, and
-   * waits for them. However many processes try, one routes.
+   * Runs the orchestrator on a conversation until nothing is left to do. It chooses the agents, runs them, and waits for
+   * them. Only one process routes a conversation at a time.
    *
-   * @throws {ModelMissing} when no model is named for it
+   * @throws {ModelMissing} when no model is named for the orchestrator
    */
   orchestrate(conversationId: string, options?: OrchestrateOptions): Promise<OrchestrationResult>
   /**
-   * Tells of what this process records in any project, right behind each commit, until it is called off: for figures.
-   * Whoever must miss nothing subscribes. What a listener throws reaches neither whoever wrote, whose write is durable,
-   * nor other listeners: it becomes a warning of the process (`COLLOQUY_LISTENER`).
+   * Calls the listener after each commit of this process, in any project. Meant for metrics: use `subscribe` to miss
+   * nothing. An error of the listener becomes a warning of the process (`COLLOQUY_LISTENER`) and fails no write. Returns a
+   * function that removes the listener.
    */
   onRecorded(listener: RecordedListener): () => void
   /**
-   * Every update of the project once, in order, resumable by position. All who subscribe may be handed the same objects:
-   * they are for reading. While somebody waits for the next one the process goes on; breaking off, the signal or `close`
-   * let it end.
+   * Iterates over every update of the project once, in order, resumable by position. Subscribers share the objects: do not
+   * change them. Waiting for the next update keeps the process alive; leaving the loop, the signal or `close` ends that.
    */
   subscribe<Name extends Update['name'] = Update['name']>(
     options?: UpdatesOptions<Name>,
   ): AsyncIterableIterator<UpdateNamed<Name>>
-  /** Checks every hash, refolds every head, reports each damaged record. Changes nothing. */
+  /** Checks every hash, folds every head again, and reports each damaged record. Changes nothing. */
   verify(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<VerifyReport>
   /**
-   * Puts right what is derived from the log: places of messages, heads that differ from it, and the full-text index.
-   * Changes nothing in it.
+   * Repairs rows derived from the log: heads that differ from it and the full-text index. The log stays unchanged.
    *
-   * @throws {StoreUnusable} when the store has no such thing
+   * @throws {StoreUnusable} when the store derives nothing from its log
    */
   repair(options?: { onProgress?: Progress; allProjects?: boolean }): Promise<RepairReport>
-  /** Totals of the project. */
+  /** Counts sessions, conversations and messages of the project. */
   stats(): Promise<ProjectTotals>
-  /** Tokens and cost by agent, model and conversation, as providers reported them; conversations in pages. */
+  /** Sums tokens and cost by agent, model and conversation, as reported by providers. Conversations come in pages. */
   totals(page?: TotalsPage): Promise<Totals>
-  /** Who did what, when and through what: the envelopes of the log, newest first, in pages. */
+  /** Lists the envelopes of the log in pages, newest first: actor, deed, time and channel. */
   audit(query?: Omit<AuditQuery, 'project'>): Promise<Listed<AuditEntry>>
-  /** What waits in this process, of all projects: writes for a commit, calls for their model, live words for readers. */
+  /** Counts what waits in this process, of all projects: writes, model calls, live text for slow readers. */
   queues(): Queues
   /** The processes that serve this store, of all projects. */
   readonly nodes: Nodes
   /** Runs the maintenance sweep now. */
   maintain(): Promise<Swept>
   /**
-   * The same store as somebody else, through something else, or in another project. `settings` hold there instead of
-   * those it was opened with, for whoever uses this object.
+   * Returns the same store for another actor, channel or project. `settings` replace those of the project for callers of
+   * the returned object.
    */
   as(scope: Partial<Scope>, settings?: ProjectOptions): Colloquy
-  /** The projects this store holds. */
+  /** Lists the projects of the store. */
   projects(): Promise<string[]>
-  /** Stops what runs in this process, and closes the store. */
+  /** Stops runs, workers and teams of this process, and closes the store. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Opens a store and puts the managers over it. */
+/** `openColloquy`: opens a store and creates the managers of its project. */
 
 import { liveChannel } from '../agents/runs/live-channel.ts'
 import { runKeeper } from '../agents/runs/run-keeper.ts'
@@ -32,15 +32,15 @@ import { sweep } from './sweep.ts'
 import { projectTotals } from './totals.ts'
 
 /**
- * Opens a store and gives the managers over it.
+ * Opens a store and returns the managers of its project.
  *
- * @throws {InvalidInput} naming an option that cannot be
- * @throws {StoreUnusable} when the place cannot be opened, is no store, or belongs to a newer version
- * @throws {ModelKeyMissing} when the model is given by name and its provider's key is missing
+ * @throws {InvalidInput} naming the invalid option
+ * @throws {StoreUnusable} when the address cannot be opened, is no store, or belongs to a newer version
+ * @throws {ModelKeyMissing} when the model is named and the key of its provider is missing
  */
-export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
-  refuseOtherThanOptions(given)
-  const input = await withConfiguration(given)
+export async function openColloquy(callerOptions: OpenOptions = {}): Promise<Colloquy> {
+  checkIsOptions(callerOptions)
+  const input = await withConfiguration(callerOptions)
   const options = parseInput(OpenOptions, input)
   const root = rootAbove(process.cwd())
   const url = options.store ?? defaultStore(root())
@@ -52,12 +52,12 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
   const store = await openStore(url, { ...options, clock })
   const core = engine({ store, clock, newId: ids, traced: tracer && traced(tracer) })
   const estimator = estimatorOf(tokens)
-  const place = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
-  // An archive is read where its address says it is, wherever new ones go.
-  const archives = (address?: string) => (address === undefined ? place() : openArchives(address))
+  const defaultPlace = lazily(() => openArchives(options.archives ?? defaultArchives(url, root)))
+  // Existing archives are read at their own address, also when the default place has changed.
+  const archives = (address?: string) => (address === undefined ? defaultPlace() : openArchives(address))
   const parts = projectParts(all, { engine: core, estimator, resolvers })
-  const own = parts.of(scope.project)
-  const keeper = executionKeeper(core, own.team.executionLeaseMs)
+  const project = parts.of(scope.project)
+  const keeper = executionKeeper(core, project.team.executionLeaseMs)
   const runs = runKeeper()
   const live = liveChannel()
   const dispatchers = new Map<Dispatcher, string>()
@@ -83,12 +83,11 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
       forgetNode: id => store.forgetNode(id),
       nodes: () => store.nodes(),
     },
-    // Whoever closes it again waits for the same.
     close: lazily(async () => {
-      clearInterval(timer)
-      clearImmediate(first)
+      clearInterval(sweepTimer)
+      clearImmediate(firstSweep)
       for (const stop of autoruns) await stop()
-      await Promise.all([...dispatchers.keys(), ...shifts].map(one => one.stop()))
+      await Promise.all([...dispatchers.keys(), ...shifts].map(worker => worker.stop()))
       await runs.close()
       live.close()
       await parts.close()
@@ -97,86 +96,95 @@ export async function openColloquy(given: OpenOptions = {}): Promise<Colloquy> {
     }),
   }
   const caretaker = { ...scope, actor: 'maintenance' }
-  const { sweepEveryMs, archive } = own.settings
-  const colleagues = () => teamOf(opened, caretaker)
-  const sweeps = sweepEveryMs !== null && !options.readOnly
-  // A failed sweep deletes and loses nothing; the next one comes.
-  const timer = sweeps
+  const { sweepEveryMs, archive } = project.settings
+  const teamForUpkeep = () => teamOf(opened, caretaker)
+  const isSweeping = sweepEveryMs !== null && !options.readOnly
+  // A failed sweep loses nothing; the next one does its work.
+  const sweepTimer = isSweeping
     ? setInterval(
-        () => sweep(core, caretaker, { archive, team: colleagues() }).catch(() => undefined),
+        () => sweep(core, caretaker, { archive, team: teamForUpkeep() }).catch(() => undefined),
         timerMs(sweepEveryMs!),
       ).unref()
     : undefined
-  // What came due while nobody was here, crashed executions above all, need not wait for the first sweep; but whoever
-  // opens to ask one thing goes first.
-  const first = sweeps ? setImmediate(() => lookAfter(core, caretaker, colleagues()).catch(() => undefined)) : undefined
+  // Executions that crashed while the store was closed do not wait for the first sweep. The caller's first call does not
+  // wait for them.
+  const firstSweep = isSweeping
+    ? setImmediate(() => lookAfter(core, caretaker, teamForUpkeep()).catch(() => undefined))
+    : undefined
 
-  const opening = new Scoped(opened, scope)
+  const colloquy = new Scoped(opened, scope)
   try {
-    for (const [project, { agents, features }] of options.readOnly ? [] : all.named) {
+    for (const [name, { agents, features }] of options.readOnly ? [] : all.named) {
       if (agents.autorun && features.agents)
-        autoruns.push(autorun(opening.as({ project }), agents, { engine: core, scope: { ...scope, project } }))
+        autoruns.push(
+          autorun(colloquy.as({ project: name }), agents, { engine: core, scope: { ...scope, project: name } }),
+        )
     }
   } catch (error) {
-    // Whoever is refused has nothing that could be closed.
-    await opening.close()
+    // The caller gets no handle to close.
+    await colloquy.close()
     throw error
   }
-  return opening
+  return colloquy
 }
 
-function refuseOtherThanOptions(input: OpenOptions): void {
+function checkIsOptions(input: OpenOptions): void {
   if (typeof input !== 'object' || input === null)
     throw new InvalidInput('options', `must be an object such as { store: 'sqlite:path' }`)
   const { store } = input
   if (store !== undefined && typeof store !== 'string')
-    throw new StoreUnusable(`store: a ${typeof store} names no store. ${storeHint}`)
+    throw new StoreUnusable(
+      `store: must be an address in a string, not a ${typeof store}. Nothing was opened. ${storeHint}`,
+    )
 }
 
 /**
- * Times are recorded in whole milliseconds: one with a fraction would not be the same in the log and in an archive.
+ * Truncates times to whole milliseconds. A fraction would differ between the log and an archive.
  *
- * @throws {InvalidInput} when it is asked and gives no time
+ * @throws {InvalidInput} when the clock is read and returns no time
  */
 function wholeClock(clock: () => number): () => number {
   return () => {
     const now = clock()
     if (typeof now === 'number' && Math.abs(now) <= furthestTime) return Math.trunc(now)
-    throw new InvalidInput('clock', `must give milliseconds since 1970, and gave ${String(now)}`)
+    throw new InvalidInput('clock', `must return milliseconds since 1970, but returned ${String(now)}`)
   }
 }
 
-/** The caller's options stand over the configuration of the project. */
+/** Overlays the configuration of the project with the caller's options. */
 async function withConfiguration(input: OpenOptions): Promise<OpenOptions> {
   const { configuration } = input
   if (configuration !== true && typeof configuration !== 'string') return input
-  const read = await readConfiguration(configuration === true ? {} : { file: configuration })
+  const configured = await readConfiguration(configuration === true ? {} : { file: configuration })
   return {
-    ...overlay<OpenOptions>(OpenOptions, read, input),
-    projects: { ...projectsUnder(read.projects ?? {}, input), ...input.projects },
+    ...overlay<OpenOptions>(OpenOptions, configured, input),
+    projects: { ...projectsUnder(configured.projects ?? {}, input), ...input.projects },
   }
 }
 
 const storeHint = 'Use sqlite:path, sqlite::memory: or postgres://….'
 
 async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<Store> {
-  const [scheme, rest = ''] = splitOnce(url, ':')
-  if (url.includes('\0')) throw new StoreUnusable('store: no path and no address has a NUL in it.')
-  if (scheme === 'sqlite' && rest !== '') return (await sqliteDoor()).sqliteStore(rest, options)
+  const [scheme, path = ''] = splitOnce(url, ':')
+  if (url.includes('\0')) throw new StoreUnusable('store: a path or address cannot contain a NUL. Nothing was opened.')
+  if (scheme === 'sqlite' && path !== '') return (await sqliteDoor()).sqliteStore(path, options)
   if (scheme === 'postgres' || scheme === 'postgresql') return (await postgresDoor()).postgresStore(url, options)
-  const named = withoutPassword(url)
-  throw new StoreUnusable(`"${named}" names no store. ${storeHint}`, { url: named })
+  const address = withoutPassword(url)
+  throw new StoreUnusable(`"${address}" is not the address of a store. Nothing was opened. ${storeHint}`, {
+    url: address,
+  })
 }
 
-/** Looked for once, when somebody needs it: that takes as long as a question to the store. */
+/** Finds the project's folder once, at the first call: it reads several folders. */
 function rootAbove(folder: string): () => string {
-  let found: string | undefined
-  return () => (found ??= projectRoot(folder))
+  let root: string | undefined
+  return () => (root ??= projectRoot(folder))
 }
 
-function lazily<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => (made ??= make())
+/** Runs `start` at the first call; every call returns its one result. */
+function lazily<T>(start: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined
+  return () => (result ??= start())
 }
 
 function splitOnce(text: string, separator: string): [string, string?] {

@@ -1,4 +1,4 @@
-/** What every call in a project shares: its settings, how its messages are written down, who looks references up, its MCP servers. */
+/** The parts that all calls in a project share: settings, preparing messages, resolving references, MCP servers. */
 import { type McpServers, mcpServers } from '../agents/tools/mcp/servers.ts'
 import { type Scribe, scribe } from '../conversation/access/prepare-message.ts'
 import { conversationResolver } from '../conversation/references/conversation-resolver.ts'
@@ -13,49 +13,49 @@ import { type AllProjectSettings, type ProjectSettings, projectSettings } from '
 export interface ProjectParts extends ProjectSettings {
   readonly scribe: Scribe
   readonly desk: ReferenceDesk
-  /** None in a project without a folder: they are started in it. */
+  /** Undefined in a project without a folder, because the servers are started in it. */
   readonly mcp: McpServers | undefined
 }
 
 export interface AllProjectParts {
   of(project: string): ProjectParts
-  /** For settings of a caller's own; the same for the same object. */
-  made(options: ProjectOptions): ProjectParts
-  /** Ends what was started for them. */
+  /** Parts for a caller's own options; the same options object gives the same parts. */
+  withOptions(options: ProjectOptions): ProjectParts
+  /** Waits for writes of messages, and stops MCP servers. */
   close(): Promise<void>
 }
 
 interface Shared {
   engine: Engine
   estimator: () => TokenEstimator | Promise<TokenEstimator>
-  /** Asked before those for conversations and files. */
+  /** Come before the resolvers of conversations and files. */
   resolvers: readonly ReferenceResolver[]
 }
 
 export function projectParts(all: AllProjectSettings, shared: Shared): AllProjectParts {
-  const own = new Map<ProjectSettings, Parts>()
-  const made = new Map<ProjectOptions, Parts>()
+  const bySettings = new Map<ProjectSettings, Parts>()
+  const byOptions = new Map<ProjectOptions, Parts>()
 
   function partsOf(settings: ProjectSettings): Parts {
-    const parts = own.get(settings) ?? new Parts(settings, shared)
-    own.set(settings, parts)
+    const parts = bySettings.get(settings) ?? new Parts(settings, shared)
+    bySettings.set(settings, parts)
     return parts
   }
 
   return {
     of: project => partsOf(all.of(project)),
-    made(options) {
-      const parts = made.get(options) ?? new Parts(projectSettings(options), shared)
-      made.set(options, parts)
+    withOptions(options) {
+      const parts = byOptions.get(options) ?? new Parts(projectSettings(options), shared)
+      byOptions.set(options, parts)
       return parts
     },
     async close() {
-      for (const parts of [...own.values(), ...made.values()]) await parts.close()
+      for (const parts of [...bySettings.values(), ...byOptions.values()]) await parts.close()
     },
   }
 }
 
-/** Looks for the project's folder, and makes what works in it, when it is first asked for: who opens a store to read one thing needs none of it. */
+/** Finds the project's folder and creates the parts that work in it at their first use: a short command needs neither. */
 class Parts implements ProjectParts {
   readonly settings: ProjectSettings['settings']
   readonly team: ProjectSettings['team']
@@ -66,29 +66,29 @@ class Parts implements ProjectParts {
   readonly building: ProjectSettings['building']
   readonly features: ProjectSettings['features']
   readonly scribe: Scribe
-  readonly #given: ProjectSettings
+  readonly #projectSettings: ProjectSettings
   readonly #shared: Shared
   #desk: ReferenceDesk | undefined
   #servers: McpServers | undefined
 
-  constructor(given: ProjectSettings, shared: Shared) {
-    this.settings = given.settings
-    this.team = given.team
-    this.redact = given.redact
-    this.requests = given.requests
-    this.references = given.references
-    this.agents = given.agents
-    this.building = given.building
-    this.features = given.features
-    this.#given = given
+  constructor(settings: ProjectSettings, shared: Shared) {
+    this.settings = settings.settings
+    this.team = settings.team
+    this.redact = settings.redact
+    this.requests = settings.requests
+    this.references = settings.references
+    this.agents = settings.agents
+    this.building = settings.building
+    this.features = settings.features
+    this.#projectSettings = settings
     this.#shared = shared
     const { engine, estimator } = shared
-    const { maxMessageBytes } = given.settings
-    this.scribe = scribe({ maxMessageBytes, newId: engine.newId, estimator, redact: given.redact })
+    const { maxMessageBytes } = this.settings
+    this.scribe = scribe({ maxMessageBytes, newId: engine.newId, estimator, redact: this.redact })
   }
 
   get root(): string | undefined {
-    return this.#given.root
+    return this.#projectSettings.root
   }
 
   get desk(): ReferenceDesk {

@@ -1,6 +1,6 @@
 /**
- * Settings of each project of a store: the general options, and over them those of the project. A project that is not
- * opened has no folder unless it is set, so that its writers cannot read the files of another project.
+ * Settings of each project of a store: the general options, overlaid with those of the project. Only the opened project
+ * has a default folder, so that writers of another project cannot read its files.
  */
 import type { BuildSettings } from '../agents/build-settings.ts'
 import type { AgentSettings } from '../agents/runs/agent-settings.ts'
@@ -28,11 +28,11 @@ export interface ProjectSettings {
 
 export interface AllProjectSettings {
   of(project: string): ProjectSettings
-  /** The opened project, and those with options of their own. */
+  /** The opened project, and projects with their own options. */
   readonly named: ReadonlyMap<string, ProjectSettings>
 }
 
-/** @throws {InvalidInput} naming the setting, of whichever project */
+/** @throws {InvalidInput} naming the project and the setting */
 export function allProjectSettings({
   project: opened,
   input,
@@ -40,21 +40,21 @@ export function allProjectSettings({
   root,
 }: {
   project: string
-  /** The options as the caller gave them: options of a project go over these, before defaults are applied. */
+  /** The options before defaults are applied, because those of a project are overlaid on them. */
   input: OpenOptions
   options: CheckedOptions
-  /** Finds the folder of the opened project, unless one is set; called when it is first needed. */
+  /** Finds the folder of the opened project. */
   root: () => string
 }): AllProjectSettings {
-  const others = settingsOf({ ...options, root: undefined })
+  const defaults = settingsOf({ ...options, root: undefined })
   const named = new Map([[opened, settingsOf(options, root)]])
-  for (const [project, own] of Object.entries(input.projects ?? {})) {
+  for (const [project, overrides] of Object.entries(input.projects ?? {})) {
     const isOpened = project === opened
     const general = isOpened ? input : { ...input, root: undefined }
-    const checked = parseInput(OpenOptions, overlay<OpenOptions>(ProjectOptions, general, own))
+    const checked = parseInput(OpenOptions, overlay<OpenOptions>(ProjectOptions, general, overrides))
     named.set(project, settingsOf(checked, isOpened ? root : undefined))
   }
-  return { of: project => named.get(project) ?? others, named }
+  return { of: project => named.get(project) ?? defaults, named }
 }
 
 /** @throws {InvalidInput} naming the setting */
@@ -65,7 +65,7 @@ export function projectSettings(options: ProjectOptions): ProjectSettings {
 function settingsOf(options: CheckedOptions, findRoot?: () => string): ProjectSettings {
   const { requests, references, agents, features, redact, phases, turns, executionLeaseMs } = options
   const { sessionExpiresInMs, maxMessageBytes, sharing, sweepEveryMs, archive } = options
-  // Otherwise the first compaction would be followed by the next one at once.
+  // Otherwise each compaction would trigger the next one at once.
   if (requests.target >= requests.trigger) throw new InvalidInput('requests.target', 'must be smaller than trigger')
   return {
     get root() {

@@ -1,6 +1,6 @@
 /**
- * An open store as somebody, in a project. Each part is made when it is first asked for: a server makes one of these for
- * every request, and most need one part.
+ * The `Colloquy` object: an open store for one actor, channel and project. Its managers are created at their first use,
+ * because a server creates an object for every request and most need one manager.
  */
 
 import { AgentManager } from '../agents/runs/agent-manager.ts'
@@ -41,7 +41,7 @@ import type { AllProjectParts, ProjectParts } from './project-parts.ts'
 import { sweep } from './sweep.ts'
 import type { Totals, TotalsPage } from './totals.ts'
 
-/** What everybody shares who has the store open. */
+/** The parts that all `Colloquy` objects of one open store share. */
 export interface Opened {
   engine: Engine
   store: Store
@@ -54,7 +54,7 @@ export interface Opened {
   totals: (project: string, page?: TotalsPage) => Promise<Totals>
   runs: RunKeeper
   live: LiveChannel
-  /** Models that were opened by name; each once. */
+  /** Models that were opened by name. */
   models: Map<string, Promise<Model>>
   dispatching: DispatchSettings
   dispatchers: Map<Dispatcher, string>
@@ -63,45 +63,45 @@ export interface Opened {
   close(): Promise<void>
 }
 
-export function teamOf({ engine, keeper, parts }: Opened, scope: Scope, own = parts.of(scope.project)): Team {
-  const { scribe, team: settings, root } = own
+export function teamOf({ engine, keeper, parts }: Opened, scope: Scope, project = parts.of(scope.project)): Team {
+  const { scribe, team: settings, root } = project
   return team({ engine, scope, scribe, settings, keeper, root })
 }
 
-/** Managers are found on the class and made once; what can be called is a property of each, so that it can be passed on. */
+/** Methods are arrow functions, so that callers can pass them on without `this`. */
 export class Scoped implements Colloquy {
   readonly project: string
   readonly nodes: Nodes
   readonly #opened: Opened
   readonly #scope: Scope
-  readonly #own: ProjectParts
-  readonly #meant: ProjectParts | undefined
-  #asked: SessionRequests | undefined
-  #viewed: AgentViews | undefined
-  #together: Team | undefined
+  readonly #project: ProjectParts
+  readonly #overrides: ProjectParts | undefined
+  #cachedRequests: SessionRequests | undefined
+  #cachedViews: AgentViews | undefined
+  #cachedTeam: Team | undefined
+  #cachedTeamParts: TeamParts | undefined
   #sessions: SessionManager | undefined
   #conversations: ConversationManager | undefined
   #agents: AgentManager | undefined
   #work: WorkManager | undefined
-  #teamParts: TeamParts | undefined
   #dispatcher: DispatchManager | undefined
 
-  /** `meant` are settings that hold here instead of the project's. */
-  constructor(opened: Opened, scope: Scope, meant?: ProjectParts) {
+  /** `overrides` replace the parts with the project's settings. */
+  constructor(opened: Opened, scope: Scope, overrides?: ProjectParts) {
     this.#opened = opened
     this.#scope = scope
-    this.#meant = meant
-    this.#own = meant ?? opened.parts.of(scope.project)
+    this.#overrides = overrides
+    this.#project = overrides ?? opened.parts.of(scope.project)
     this.project = scope.project
     this.nodes = opened.nodes
   }
 
   get root(): string | undefined {
-    return this.#own.root
+    return this.#project.root
   }
 
   get sessions(): SessionManager {
-    const { settings, team } = this.#own
+    const { settings, team } = this.#project
     const requests = () => this.#requests
     this.#sessions ??= new SessionManager({ ...this.#base, settings, requests, phases: team.phases })
     return this.#sessions
@@ -112,7 +112,7 @@ export class Scoped implements Colloquy {
     this.#conversations ??= new ConversationManager({
       ...this.#base,
       archives,
-      team: this.#colleagues,
+      team: this.#team,
       views: this.#views,
       branches: branches(this.#base),
       past: past({ engine, scope: this.#scope, requests: this.#requests, views: this.#views }),
@@ -121,12 +121,12 @@ export class Scoped implements Colloquy {
   }
 
   get agents(): AgentManager {
-    this.#agents ??= this.#managedBy(this.#scope)
+    this.#agents ??= this.#agentManager(this.#scope)
     return this.#agents
   }
 
   get work(): WorkManager {
-    const { phases } = this.#own.team
+    const { phases } = this.#project.team
     this.#work ??= new WorkManager({
       engine: this.#opened.engine,
       scope: this.#scope,
@@ -141,7 +141,7 @@ export class Scoped implements Colloquy {
     this.#dispatcher ??= new DispatchManager({
       engine,
       scope: this.#scope,
-      phases: this.#own.team.phases,
+      phases: this.#project.team.phases,
       work: this.work,
       sessions: this.sessions,
       agents: this.agents,
@@ -157,10 +157,10 @@ export class Scoped implements Colloquy {
       {
         ...this.#base,
         views: this.#views,
-        team: this.#colleagues,
+        team: this.#team,
         agents: this.agents,
-        settings: this.#own.agents,
-        requests: this.#own.requests,
+        settings: this.#project.agents,
+        requests: this.#project.requests,
         estimator: this.#opened.estimator,
         keeper: this.#opened.runs,
       },
@@ -172,12 +172,15 @@ export class Scoped implements Colloquy {
 
   readonly subscribe: Colloquy['subscribe'] = options => updates(this.#opened.store, this.project, options ?? {})
 
-  readonly verify: Colloquy['verify'] = async (options = {}) => this.#opened.store.verify(this.#looksAfter(options))
+  readonly verify: Colloquy['verify'] = async (options = {}) => this.#opened.store.verify(this.#upkeepOptions(options))
 
   readonly repair: Colloquy['repair'] = async (options = {}) => {
     const { store } = this.#opened
-    if (!store.repair) throw new StoreUnusable('This store cannot be repaired: it derives nothing from its log.')
-    return store.repair(this.#looksAfter(options))
+    if (!store.repair)
+      throw new StoreUnusable(
+        'This store cannot be repaired, because it derives nothing from its log. Nothing was changed.',
+      )
+    return store.repair(this.#upkeepOptions(options))
   }
 
   readonly stats: Colloquy['stats'] = () => this.#opened.store.totals(this.project)
@@ -198,32 +201,32 @@ export class Scoped implements Colloquy {
   }
 
   readonly maintain: Colloquy['maintain'] = () =>
-    sweep(this.#opened.engine, this.#scope, { archive: this.#own.settings.archive, team: this.#colleagues })
+    sweep(this.#opened.engine, this.#scope, { archive: this.#project.settings.archive, team: this.#team })
 
   readonly as: Colloquy['as'] = (changes, settings) => {
     const next = checkedScope({ ...this.#scope, ...changes })
-    const meant = next.project === this.project ? this.#meant : undefined
-    return new Scoped(this.#opened, next, settings ? this.#opened.parts.made(settings) : meant)
+    const overrides = next.project === this.project ? this.#overrides : undefined
+    return new Scoped(this.#opened, next, settings ? this.#opened.parts.withOptions(settings) : overrides)
   }
 
   readonly projects: Colloquy['projects'] = () => this.#opened.store.projects()
 
   readonly close: Colloquy['close'] = () => this.#opened.close()
 
-  #looksAfter(options: { onProgress?: Progress; allProjects?: boolean }) {
+  #upkeepOptions(options: { onProgress?: Progress; allProjects?: boolean }) {
     checkAsked('upkeep', options)
     const { onProgress, allProjects = false } = options
     return { ...(!allProjects && { project: this.project }), ...(onProgress && { onProgress }) }
   }
 
   get #base() {
-    return { engine: this.#opened.engine, scope: this.#scope, scribe: this.#own.scribe }
+    return { engine: this.#opened.engine, scope: this.#scope, scribe: this.#project.scribe }
   }
 
   get #requests(): SessionRequests {
     const { engine, model, estimator } = this.#opened
-    const settings = this.#own.requests
-    this.#asked ??= sessionRequests({
+    const settings = this.#project.requests
+    this.#cachedRequests ??= sessionRequests({
       engine,
       scope: this.#scope,
       settings,
@@ -232,57 +235,59 @@ export class Scoped implements Colloquy {
       computed: computedSections,
       workInputs,
     })
-    return this.#asked
+    return this.#cachedRequests
   }
 
   get #views(): AgentViews {
     const { engine, estimator } = this.#opened
-    const { settings, desk } = this.#own
-    this.#viewed ??= agentViews({
+    const { settings, desk } = this.#project
+    this.#cachedViews ??= agentViews({
       engine,
       scope: this.#scope,
       settings,
       requests: this.#requests,
       references: references({ ...this.#base, estimator, desk }),
     })
-    return this.#viewed
+    return this.#cachedViews
   }
 
-  get #colleagues(): Team {
-    this.#together ??= teamOf(this.#opened, this.#scope, this.#own)
-    return this.#together
+  get #team(): Team {
+    this.#cachedTeam ??= teamOf(this.#opened, this.#scope, this.#project)
+    return this.#cachedTeam
   }
 
   /** @throws {IllegalState} when the project has no folder */
   get [teamParts](): TeamParts {
     const { project, root } = this
     if (root === undefined) {
-      throw new IllegalState(`A team builds in the project's folder: projects.${project}.root is missing.`, { project })
+      throw new IllegalState(`Project ${project} has no folder for a team to build in. Set projects.${project}.root.`, {
+        project,
+      })
     }
     const { engine, shifts } = this.#opened
-    this.#teamParts ??= {
+    this.#cachedTeamParts ??= {
       engine,
       scope: this.#scope,
       sessions: this.sessions,
       agents: this.agents,
-      agentsAs: actor => this.#managedBy({ ...this.#scope, actor }),
+      agentsAs: actor => this.#agentManager({ ...this.#scope, actor }),
       work: this.work,
-      settings: this.#own.building,
+      settings: this.#project.building,
       root,
       shifts,
     }
-    return this.#teamParts
+    return this.#cachedTeamParts
   }
 
-  #managedBy(scope: Scope): AgentManager {
+  #agentManager(scope: Scope): AgentManager {
     const { live, runs, models } = this.#opened
-    const { agents, features, requests, mcp } = this.#own
+    const { agents, features, requests, mcp } = this.#project
     return new AgentManager({
       ...this.#base,
       scope,
       requests: this.#requests,
       views: this.#views,
-      team: teamOf(this.#opened, scope, this.#own),
+      team: teamOf(this.#opened, scope, this.#project),
       settings: agents,
       isOn: features.agents,
       defaultModel: requests.model,
@@ -295,10 +300,10 @@ export class Scoped implements Colloquy {
   }
 }
 
-/** Loads the team that codes with the first task that is ready: most projects have none. */
+/** Loads `colloquy/building` with the first task that is ready. */
 function taskWorkerOnDemand(parts: () => TeamParts): TaskWorker {
   let worker: TaskWorker | undefined
-  async function loaded(): Promise<TaskWorker> {
+  async function load(): Promise<TaskWorker> {
     if (!worker) {
       const { taskWorker } = await import('../agents/building/task-worker.ts')
       worker = taskWorker(parts())
@@ -306,22 +311,22 @@ function taskWorkerOnDemand(parts: () => TeamParts): TaskWorker {
     return worker
   }
   return {
-    work: async (job, signal) => (await loaded()).work(job, signal),
-    choose: async tasks => (tasks.length === 0 ? new Set() : (await loaded()).choose(tasks)),
+    work: async (job, signal) => (await load()).work(job, signal),
+    choose: async tasks => (tasks.length === 0 ? new Set() : (await load()).choose(tasks)),
   }
 }
 
-/** By hand: a server asks for one with every request. @throws {InvalidInput} naming the field */
+/** Checks a scope without a schema, because a server does so for every request. @throws {InvalidInput} naming the field */
 export function checkedScope({ project, actor, channel, requestId }: Scope): Scope {
-  refuseOddId('project', project)
-  refuseOddId('actor', actor)
-  refuseOddId('channel', channel)
+  checkId('project', project)
+  checkId('actor', actor)
+  checkId('channel', channel)
   if (requestId === undefined) return { project, actor, channel }
-  refuseOddId('requestId', requestId)
+  checkId('requestId', requestId)
   return { project, actor, channel, requestId }
 }
 
-function refuseOddId(field: string, value: string): void {
+function checkId(field: string, value: string): void {
   const problem = idProblem(value)
   if (problem) throw new InvalidInput(field, problem)
 }

@@ -1,4 +1,4 @@
-/** What is done to a store as a whole: looking at it, bringing it to today's schema, copying it into another. */
+/** Calls on whole stores: their status, migration, and copies. */
 import { statSync } from 'node:fs'
 import { StoreUnusable } from '../errors.ts'
 import type { StoreStatus } from '../log/status.ts'
@@ -11,9 +11,9 @@ import { postgresDoor, sqliteDoor } from './store-doors.ts'
 export type { CopiedProject, StoreStatus }
 
 /**
- * How a store stands. Changes nothing.
+ * Reports the schema, size and projects of a store. Changes nothing.
  *
- * @throws {StoreUnusable} when there is none
+ * @throws {StoreUnusable} when there is no store
  */
 export async function storeStatus(url: string): Promise<StoreStatus> {
   const place = placeOf(url)
@@ -21,7 +21,7 @@ export async function storeStatus(url: string): Promise<StoreStatus> {
   return (await postgresDoor()).postgresStatus(url)
 }
 
-/** Brings a store to today's schema, which opening it for writing does too. */
+/** Brings a store to the current schema. Opening it for writing does the same. */
 export async function migrateStore(url: string): Promise<{ from: number; to: number }> {
   const { schema: from } = await storeStatus(url)
   const colloquy = await openColloquy({ store: url, sweepEveryMs: null, tokens: 'fast' })
@@ -32,10 +32,10 @@ export async function migrateStore(url: string): Promise<{ from: number; to: num
 export interface CopyStoreOptions {
   from: string
   to: string
-  /** Default: all that the source has. */
+  /** Default: all projects of the source. */
   projects?: readonly string[]
   onProgress?: (progress: { project: string; done: number; total: number }) => void
-  /** Called with each project when it is copied. */
+  /** Called after each copied project. */
   onProject?: (project: CopiedProject) => void
 }
 
@@ -43,29 +43,30 @@ export interface CopyStoreOptions {
  * Copies projects from one store into another, of the same kind or not: each conversation as the lines of its archive, with
  * every hash, and the project's idempotency keys and purges. Leases and the order between conversations are not copied.
  *
- * Nothing is written to the source. A copy that was interrupted goes on when it is called again: what is there already is
- * compared and left as it is.
+ * The source is only read. An interrupted copy is resumed by calling it again: conversations that exist in the target are
+ * compared and stay unchanged.
  *
- * @throws {IllegalState} when a conversation is in the target and ends differently there
+ * @throws {IllegalState} when a conversation of the target differs from its source
  */
 export async function copyStore(options: CopyStoreOptions): Promise<CopiedProject[]> {
   const { from, to, onProgress, onProject } = options
-  const names = { from: withoutPassword(from), to: withoutPassword(to) }
-  if (from === to || areSameFile(from, to)) throw new StoreUnusable('A store cannot be copied into itself.', names)
+  const addresses = { from: withoutPassword(from), to: withoutPassword(to) }
+  if (from === to || areSameFile(from, to))
+    throw new StoreUnusable('A store cannot be copied into itself. Nothing was copied; name another target.', addresses)
   const source = await openStore(from, { readOnly: true })
   try {
     const projects = await source.projects()
-    const wanted = options.projects ?? [...projects].sort()
-    for (const project of wanted) {
-      if (!projects.includes(project)) throw noProject(names.from, project, projects)
+    const requestedProjects = options.projects ?? [...projects].sort()
+    for (const project of requestedProjects) {
+      if (!projects.includes(project)) throw noProject(addresses.from, project, projects)
     }
     const target = await openStore(to)
     try {
       const copied: CopiedProject[] = []
-      for (const project of wanted) {
+      for (const project of requestedProjects) {
         const result = await copyProject({
-          from: { name: names.from, run: source.upkeep },
-          to: { name: names.to, run: target.upkeep },
+          from: { name: addresses.from, run: source.upkeep },
+          to: { name: addresses.to, run: target.upkeep },
           project,
           onProgress: (done, total) => onProgress?.({ project, done, total }),
         })
@@ -83,7 +84,10 @@ export async function copyStore(options: CopyStoreOptions): Promise<CopiedProjec
 
 function noProject(place: string, project: string, projects: readonly string[]): StoreUnusable {
   const hint = projects.length === 0 ? 'It has none.' : `It has: ${projects.join(', ')}.`
-  return new StoreUnusable(`There is no project "${project}" in ${place}. ${hint}`, { project, projects })
+  return new StoreUnusable(`There is no project "${project}" in ${place}. Nothing was copied. ${hint}`, {
+    project,
+    projects,
+  })
 }
 
 async function openStore(url: string, { readOnly = false } = {}): Promise<Store> {
@@ -93,18 +97,22 @@ async function openStore(url: string, { readOnly = false } = {}): Promise<Store>
   return (await postgresDoor()).postgresStore(url, options)
 }
 
-/** By another spelling, a link or a second name. */
+/** True also for another spelling, a symbolic link or a hard link. */
 function areSameFile(from: string, to: string): boolean {
-  const [one, other] = [from, to].map(placeOf)
-  if (one?.scheme !== 'sqlite' || other?.scheme !== 'sqlite') return false
-  const [here, there] = [one.path, other.path].map(path => statSync(path, { throwIfNoEntry: false }))
-  return here !== undefined && there !== undefined && here.dev === there.dev && here.ino === there.ino
+  const source = placeOf(from)
+  const target = placeOf(to)
+  if (source.scheme !== 'sqlite' || target.scheme !== 'sqlite') return false
+  const sourceFile = statSync(source.path, { throwIfNoEntry: false })
+  const targetFile = statSync(target.path, { throwIfNoEntry: false })
+  return sourceFile !== undefined && sourceFile.dev === targetFile?.dev && sourceFile.ino === targetFile.ino
 }
 
 function placeOf(url: string): { scheme: 'sqlite'; path: string } | { scheme: 'postgres' } {
   const path = url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : ''
   if (path !== '' && path !== ':memory:') return { scheme: 'sqlite', path }
   if (/^postgres(ql)?:/.test(url)) return { scheme: 'postgres' }
-  const named = withoutPassword(url)
-  throw new StoreUnusable(`"${named}" names no store that lasts. Use sqlite:path or postgres://….`, { url: named })
+  const address = withoutPassword(url)
+  throw new StoreUnusable(`"${address}" is not the address of a permanent store. Use sqlite:path or postgres://….`, {
+    url: address,
+  })
 }

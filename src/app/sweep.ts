@@ -1,4 +1,4 @@
-/** The maintenance sweep: marks sessions that expired, looks after teams, archives what is due. Deletes nothing. */
+/** The maintenance sweep: expires sessions, ends crashed executions and turns, archives conversations. Deletes nothing. */
 
 import type { ArchiveSettings } from '../conversation/access/settings.ts'
 import {
@@ -17,14 +17,14 @@ import type { Appended } from '../log/event-log.ts'
 export interface Swept extends LookedAfter {
   expired: number
   archived: number
-  /** Another process is at it. */
+  /** True when another process sweeps. */
   skipped: boolean
 }
 
 const lease = { name: 'maintenance', forMs: 5 * 60_000 }
 const batchSize = 100
 
-const nothing: Swept = { expired: 0, archived: 0, ...nothingLookedAfter, skipped: true }
+const skippedSweep: Swept = { expired: 0, archived: 0, ...nothingLookedAfter, skipped: true }
 
 interface SweepInput {
   archive: ArchiveSettings
@@ -34,20 +34,20 @@ interface SweepInput {
 export async function sweep(engine: Engine, scope: Scope, input: SweepInput): Promise<Swept> {
   const { store, newId } = engine
   if (!store.alone) return sweepAs(newId(), engine, scope, input)
-  // Who is alone takes over from whoever was before: by the same name, so that it need not wait for the lease, and with a
-  // new generation, so that the other, should it still be there, cannot write.
-  return (await store.alone(scope.project, lease.name, () => sweepAs(lease.name, engine, scope, input))) ?? nothing
+  // The only process takes over the lease of a crashed one: the same holder name, so that it need not wait, and a new
+  // generation, so that the other cannot write if it is still alive.
+  return (await store.alone(scope.project, lease.name, () => sweepAs(lease.name, engine, scope, input))) ?? skippedSweep
 }
 
 async function sweepAs(holder: string, engine: Engine, scope: Scope, { archive, team }: SweepInput): Promise<Swept> {
   const { store } = engine
   const { project } = scope
-  const held = await store.claim({ project, holder, ...lease }).catch(error => {
+  const claim = await store.claim({ project, holder, ...lease }).catch(error => {
     if (error instanceof LeaseHeld) return undefined
     throw error
   })
-  if (!held) return nothing
-  const fence = { name: held.name, generation: held.generation }
+  if (!claim) return skippedSweep
+  const fence = { name: claim.name, generation: claim.generation }
   try {
     const expired = await expireSessions(engine, scope, fence)
     const onPage = () => store.renew({ project, ...fence, forMs: lease.forMs })
@@ -65,7 +65,7 @@ async function expireSessions(engine: Engine, scope: Scope, fence: Fence): Promi
   let count = 0
   for (;;) {
     const due = await engine.store.expiring(scope.project, engine.clock(), batchSize)
-    const done = await allDone(
+    const writes = await successfulWrites(
       due.map(({ id, conversationId }) =>
         engine.execute(scope, {
           conversation: { id: conversationId },
@@ -76,9 +76,9 @@ async function expireSessions(engine: Engine, scope: Scope, fence: Fence): Promi
         }),
       ),
     )
-    const expired = done.filter(appended => appended.events.length > 0).length
+    const expired = writes.filter(appended => appended.events.length > 0).length
     count += expired
-    // What was refused would be found again and again.
+    // Refused sessions would be listed again, without end.
     if (expired === 0) return count
     await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
   }
@@ -101,7 +101,7 @@ async function archiveConversations(
   for (;;) {
     const page = { limit: batchSize, ...(cursor !== undefined && { cursor }) }
     const { items, next } = await engine.store.archivable(scope.project, due, page)
-    const done = await allDone(
+    const writes = await successfulWrites(
       items.map(({ info: { id } }) =>
         engine.execute(scope, {
           conversation: { id },
@@ -111,19 +111,19 @@ async function archiveConversations(
         }),
       ),
     )
-    for (const { events } of done) count += events.length
+    for (const { events } of writes) count += events.length
     if (next === undefined) return count
     cursor = next
     await engine.store.renew({ project: scope.project, ...fence, forMs: lease.forMs })
   }
 }
 
-/** What could be done of them: one that was closed, purged or damaged meanwhile must not keep the others from it. */
-async function allDone(tries: ReadonlyArray<Promise<Appended>>): Promise<Appended[]> {
-  const done: Appended[] = []
-  for (const one of await Promise.allSettled(tries)) {
-    if (one.status === 'fulfilled') done.push(one.value)
-    else if (!isOnlyOfOne(one.reason)) throw one.reason
+/** Skips items that were closed, purged or damaged in the meantime, so that the others are still written. */
+async function successfulWrites(writes: ReadonlyArray<Promise<Appended>>): Promise<Appended[]> {
+  const successes: Appended[] = []
+  for (const result of await Promise.allSettled(writes)) {
+    if (result.status === 'fulfilled') successes.push(result.value)
+    else if (!isOnlyOfOne(result.reason)) throw result.reason
   }
-  return done
+  return successes
 }

@@ -1,8 +1,8 @@
 /**
  * Tokens and cost by agent, model and conversation, as providers reported them.
  *
- * Where the store keeps sums, they are read. Where it keeps none they are folded from the log, and kept per conversation
- * up to a version, so that asking again reads only what is new.
+ * Sums of the store are read. A store without sums has them folded from the log, and cached per conversation up to a
+ * version, so that the next call reads only newer events.
  */
 import type { ProjectSpending, Spending } from '../log/accounts.ts'
 import type { Listed } from '../log/directory.ts'
@@ -11,18 +11,18 @@ import type { ConversationHead } from '../log/views/conversation.ts'
 import { type Spent, spentIn } from '../log/views/spending.ts'
 
 export interface Totals extends ProjectSpending {
-  /** A page of them, the most recently active first. */
+  /** One page, the most recently active first. */
   conversations: Record<string, Spending>
   next?: string
 }
 
 export interface TotalsPage {
-  /** How many conversations to tell of. Default 100. */
+  /** Number of conversations per page. Default 100. */
   limit?: number
   cursor?: string
 }
 
-interface Kept {
+interface CachedTotals {
   version: number
   spent: Spending
   agents: Map<string, Spending>
@@ -31,33 +31,32 @@ interface Kept {
 
 const readSize = 1000
 const pageSize = 200
-/** Conversations remembered; the others are read again when asked. */
-const mostKept = 50_000
+/** Max number of conversations in the cache. */
+const maxCached = 50_000
 
 export function projectTotals(store: Store): (project: string, page?: TotalsPage) => Promise<Totals> {
-  const kept = new Map<string, Kept>()
+  const cache = new Map<string, CachedTotals>()
 
-  async function folded(project: string, { info, version }: ConversationHead): Promise<Kept> {
+  async function foldConversation(project: string, { info, version }: ConversationHead): Promise<CachedTotals> {
     const key = JSON.stringify([project, info.id])
-    const known = kept.get(key)
-    if (known?.version === version) return known
-    const start: Kept = {
+    const cached = cache.get(key)
+    if (cached?.version === version) return cached
+    const start: CachedTotals = {
       version: info.branchOf?.version ?? 0,
-      spent: nothing(),
+      spent: noSpending(),
       agents: new Map(),
       models: new Map(),
     }
-    // A shorter log than before is another one: purged and restored, or a store put back. A copy, because another question
-    // may be reading on at the same moment.
-    const isKnown = known !== undefined && known.version <= version
-    let total = isKnown ? structuredClone(known) : structuredClone(start)
-    let mayBeErased = isKnown
+    // A log shorter than the cache was purged and restored, or the store was. The clone lets two calls fold at once.
+    const isReusable = cached !== undefined && cached.version <= version
+    let total = structuredClone(isReusable ? cached : start)
+    let mayBeErased = isReusable
     while (total.version < version) {
       const range = { project, conversationId: info.id, from: total.version + 1, to: version, limit: readSize }
       const events = await store.read(range)
       if (events.length === 0) break
       if (mayBeErased && events.some(({ event }) => event.type === 'message.erased')) {
-        // What is gone was counted before.
+        // The cached sums still count the erased message.
         total = start
         mayBeErased = false
         continue
@@ -65,14 +64,14 @@ export function projectTotals(store: Store): (project: string, page?: TotalsPage
       for (const { event } of events) count(total, spentIn(event))
       total.version = events.at(-1)!.version
     }
-    kept.delete(key)
-    kept.set(key, total)
-    if (kept.size > mostKept) kept.delete(kept.keys().next().value!)
+    cache.delete(key)
+    cache.set(key, total)
+    if (cache.size > maxCached) cache.delete(cache.keys().next().value!)
     return total
   }
 
-  async function fold(project: string): Promise<ProjectSpending> {
-    const all = nothing()
+  async function foldProject(project: string): Promise<ProjectSpending> {
+    const sum = noSpending()
     const agents = new Map<string, Spending>()
     const models = new Map<string, Spending>()
     let cursor: string | undefined
@@ -83,26 +82,26 @@ export function projectTotals(store: Store): (project: string, page?: TotalsPage
         ...(cursor && { cursor }),
       })
       for (const head of page.items) {
-        const total = await folded(project, head)
-        add(all, total.spent)
-        for (const [name, spent] of total.agents) add(of(agents, name), spent)
-        for (const [name, spent] of total.models) add(of(models, name), spent)
+        const total = await foldConversation(project, head)
+        add(sum, total.spent)
+        for (const [name, spent] of total.agents) add(spendingOf(agents, name), spent)
+        for (const [name, spent] of total.models) add(spendingOf(models, name), spent)
       }
       cursor = page.next
     } while (cursor)
-    return { project: all, agents: Object.fromEntries(agents), models: Object.fromEntries(models) }
+    return { project: sum, agents: Object.fromEntries(agents), models: Object.fromEntries(models) }
   }
 
   async function ofConversations(project: string, heads: readonly ConversationHead[]) {
     const ids = heads.map(({ info }) => info.id)
     if (store.spendingOf) return store.spendingOf(project, ids)
-    const found: Record<string, Spending> = {}
-    for (const head of heads) found[head.info.id] = { ...(await folded(project, head)).spent }
-    return found
+    const spendings: Record<string, Spending> = {}
+    for (const head of heads) spendings[head.info.id] = { ...(await foldConversation(project, head)).spent }
+    return spendings
   }
 
   return async (project, { limit = 100, cursor } = {}) => {
-    const sums = store.spending ? await store.spending(project) : await fold(project)
+    const sums = store.spending ? await store.spending(project) : await foldProject(project)
     const page = await store.conversations({ project, limit, ...(cursor !== undefined && { cursor }) })
     return {
       ...sums,
@@ -112,21 +111,21 @@ export function projectTotals(store: Store): (project: string, page?: TotalsPage
   }
 }
 
-function count(total: Kept, spent: Spent | undefined): void {
+function count(total: CachedTotals, spent: Spent | undefined): void {
   if (!spent) return
   add(total.spent, spent)
-  add(of(total.agents, spent.agent), spent)
-  if (spent.model !== undefined) add(of(total.models, spent.model), spent)
+  add(spendingOf(total.agents, spent.agent), spent)
+  if (spent.model !== undefined) add(spendingOf(total.models, spent.model), spent)
 }
 
-function nothing(): Spending {
+function noSpending(): Spending {
   return { messages: 0, tokens: 0, input: 0, output: 0, cost: 0, calls: 0, unpriced: 0 }
 }
 
-function of(map: Map<string, Spending>, name: string): Spending {
-  const known = map.get(name) ?? nothing()
-  map.set(name, known)
-  return known
+function spendingOf(map: Map<string, Spending>, name: string): Spending {
+  const spending = map.get(name) ?? noSpending()
+  map.set(name, spending)
+  return spending
 }
 
 function add(sum: Spending, more: Spending): void {

@@ -1,6 +1,6 @@
 /**
- * A shift on a feature: from the claim of its lease to its release, with everything that the work in between needs. A
- * shift ends by itself when somebody stops the feature, from whatever process, and with the store.
+ * A shift on a feature: the time between the claim of its lease and the release. A shift ends when any process stops the
+ * feature, and when the store is closed.
  */
 
 import { claimWork, leaseName } from '../../conversation/access/claim-lease.ts'
@@ -9,11 +9,11 @@ import type { Feature } from '../../conversation/work/item-views.ts'
 import type { WriteOptions } from '../../log/engine.ts'
 import type { RalphLimits } from '../../log/events/work/ralph.ts'
 import type { TeamParts } from '../team-access.ts'
-import { type FeaturePlace, featurePlace } from './feature-worktree.ts'
+import { type FeatureWorktree, openFeatureWorktree } from './feature-worktree.ts'
 import { repositoryOf } from './git/worktree.ts'
 import { type Harness, harness } from './harness.ts'
 import type { OnProgress } from './progress.ts'
-import { type TaskRoom, taskRoom } from './task-context.ts'
+import { type TaskContext, taskContext } from './task-context.ts'
 import type { TeamOptions } from './team-options.ts'
 
 export interface Shift {
@@ -22,20 +22,20 @@ export interface Shift {
   write: WriteOptions
   signal: AbortSignal
   onProgress: OnProgress
-  hears: Harness['hears']
-  /** Opened when it is first needed. */
-  place(): Promise<FeaturePlace>
+  onRunPart: Harness['onRunPart']
+  /** Opens the worktree at the first call. */
+  worktree(): Promise<FeatureWorktree>
   /** Works on a task under its own lease. */
-  inRoom<T>(taskId: string, work: (room: TaskRoom) => Promise<T>): Promise<T>
+  onTask<T>(taskId: string, work: (context: TaskContext) => Promise<T>): Promise<T>
 }
 
-/** How often it is looked whether somebody stopped the feature. */
-const lookEveryMs = 250
+/** Interval of checks whether the feature was stopped. */
+const stopCheckMs = 250
 
 /**
  * @throws {NotFound} when there is no such feature
  * @throws {RepositoryMissing} when the project is not in a git repository with a commit
- * @throws {LeaseHeld} when somebody else works on it
+ * @throws {LeaseHeld} when another process works on the feature
  */
 export async function withShift<T>(
   parts: TeamParts,
@@ -46,26 +46,26 @@ export async function withShift<T>(
   await parts.work.getFeature(featureId)
   await repositoryOf(parts.root)
   const stopping = new AbortController()
-  const asked = options.signal ? AbortSignal.any([options.signal, stopping.signal]) : stopping.signal
-  return registered(parts, stopping, async () => {
-    const lease = await claim(parts, teamLease(featureId), options, asked)
-    const signal = AbortSignal.any([asked, lease.lost])
-    const answers = answering(parts, featureId, options, signal)
+  const stopSignal = options.signal ? AbortSignal.any([options.signal, stopping.signal]) : stopping.signal
+  return asRunningShift(parts, stopping, async () => {
+    const lease = await claim(parts, teamLease(featureId), options, stopSignal)
+    const signal = AbortSignal.any([stopSignal, lease.lost])
+    const approvals = approvalHarness(parts, featureId, options, signal)
     let watch: NodeJS.Timeout | undefined
     try {
-      const feature = await begun(parts, featureId, { fence: lease.fence })
+      const feature = await startFeature(parts, featureId, { fence: lease.fence })
       options.onBegun?.()
-      // From here on it is not stopped unless somebody says so.
+      // The feature is in progress now, so a later state `stopped` ends this shift.
       watch = setInterval(() => {
         parts.work
           .stateOf({ type: 'feature', featureId })
           .then(({ work }) => work?.state === 'stopped' && stopping.abort())
           .catch(() => undefined)
-      }, lookEveryMs).unref()
-      return await work(shiftOn(parts, feature, { options, lease, signal, hears: answers.hears }))
+      }, stopCheckMs).unref()
+      return await work(shiftOn(parts, feature, { options, lease, signal, onRunPart: approvals.onRunPart }))
     } finally {
       clearInterval(watch)
-      await answers.settled()
+      await approvals.settled()
       await lease.release()
     }
   })
@@ -82,18 +82,18 @@ function shiftOn(
     options,
     lease,
     signal,
-    hears,
-  }: { options: TeamOptions; lease: KeptLease; signal: AbortSignal; hears: Harness['hears'] },
+    onRunPart,
+  }: { options: TeamOptions; lease: KeptLease; signal: AbortSignal; onRunPart: Harness['onRunPart'] },
 ): Shift {
   const { engine, scope, sessions, agents, settings, root } = parts
   const { onProgress = () => undefined, model } = options
   const { featureId, name, goal } = feature
   const write = { fence: lease.fence }
-  let place: Promise<FeaturePlace> | undefined
+  let worktree: Promise<FeatureWorktree> | undefined
 
-  async function opened(): Promise<FeaturePlace> {
-    const now = await parts.work.getFeature(featureId)
-    return featurePlace(parts.work, now, { root, settings, signal, write })
+  async function openWorktree(): Promise<FeatureWorktree> {
+    const current = await parts.work.getFeature(featureId)
+    return openFeatureWorktree(parts.work, current, { root, settings, signal, write })
   }
 
   return {
@@ -102,33 +102,33 @@ function shiftOn(
     write,
     signal,
     onProgress,
-    hears,
-    place: () => (place ??= opened()),
-    async inRoom(taskId, work) {
+    onRunPart,
+    worktree: () => (worktree ??= openWorktree()),
+    async onTask(taskId, work) {
       const { title, description, agent } = await parts.work.getTask(featureId, taskId)
-      const own = await claim(parts, leaseName('build', { type: 'task', featureId, taskId }), options, signal)
+      const taskLease = await claim(parts, leaseName('build', { type: 'task', featureId, taskId }), options, signal)
       try {
-        const room = {
-          ...{ engine, scope, sessions, agents, settings, model, onProgress, hears },
-          place: await this.place(),
+        const context = {
+          ...{ engine, scope, sessions, agents, settings, model, onProgress, onRunPart },
+          worktree: await this.worktree(),
           task: {
             ...{ featureId, taskId, title, feature: goal ? `${name}: ${goal}` : name },
             ...(description !== undefined && { description }),
             ...(agent !== undefined && { agent }),
           },
-          write: { fence: own.fence },
-          signal: AbortSignal.any([signal, own.lost]),
+          write: { fence: taskLease.fence },
+          signal: AbortSignal.any([signal, taskLease.lost]),
         }
-        return await work(taskRoom(room, root))
+        return await work(taskContext(context, root))
       } finally {
-        await own.release()
+        await taskLease.release()
       }
     },
   }
 }
 
-/** So that whoever closes the store can stop it, and wait for its end. */
-async function registered<T>({ shifts }: TeamParts, stopping: AbortController, work: () => Promise<T>): Promise<T> {
+/** Registers the shift, so that closing the store stops it and waits for its end. */
+async function asRunningShift<T>({ shifts }: TeamParts, stopping: AbortController, work: () => Promise<T>): Promise<T> {
   const ended = work()
   const running = {
     async stop() {
@@ -152,7 +152,7 @@ function claim(parts: TeamParts, name: string, { onProgress }: TeamOptions, sign
   })
 }
 
-function answering(
+function approvalHarness(
   { sessions, agentsAs, settings }: TeamParts,
   featureId: string,
   { onProgress, approvals = settings.approvals, model }: TeamOptions,
@@ -165,7 +165,7 @@ function answering(
   })
 }
 
-async function begun({ work }: TeamParts, featureId: string, write: WriteOptions): Promise<Feature> {
+async function startFeature({ work }: TeamParts, featureId: string, write: WriteOptions): Promise<Feature> {
   const feature = await work.getFeature(featureId)
   return feature.state === 'in_progress' ? feature : work.moveFeature(featureId, 'in_progress', {}, write)
 }

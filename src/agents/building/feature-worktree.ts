@@ -1,4 +1,4 @@
-/** The worktree that a feature's agents build in: made when it is needed, recorded, ready, and put away in the end. */
+/** The worktree of a feature: creating, recording, setting up and removing it. */
 import { join, relative } from 'node:path'
 import type { Feature } from '../../conversation/work/item-views.ts'
 import type { WorkManager } from '../../conversation/work/work-manager.ts'
@@ -10,15 +10,15 @@ import { commitState } from './git/git.ts'
 import { discard, openWorktree, removeWorktree, safeName, type Worktree } from './git/worktree.ts'
 import { setUp } from './git/worktree-setup.ts'
 
-export interface FeaturePlace extends Worktree {
-  /** Where merges are made: only code and the merging agent work there. */
+export interface FeatureWorktree extends Worktree {
+  /** Worktree of merges, used by code and the merging agent only. */
   mergePath: string
-  /** From either worktree to where agents work in it. */
+  /** Path from a worktree to the folder that agents work in. */
   prefix: string
 }
 
 /** @throws {RepositoryMissing} when the project is not in a git repository with a commit */
-export async function featurePlace(
+export async function openFeatureWorktree(
   work: WorkManager,
   feature: Feature,
   {
@@ -27,25 +27,30 @@ export async function featurePlace(
     signal,
     write,
   }: { root: string; settings: BuildSettings; signal: AbortSignal; write: WriteOptions },
-): Promise<FeaturePlace> {
-  const { featureId, worktree: known } = feature
+): Promise<FeatureWorktree> {
+  const { featureId, worktree: recorded } = feature
   const path = join(settings.worktrees, safeName(featureId))
-  const base = typeof known?.data?.base === 'string' ? known.data.base : feature.baseBranch
-  const worktree = await openWorktree({ root, featureId, path, branch: known?.branch, base })
-  if (!known) {
+  const base = typeof recorded?.data?.base === 'string' ? recorded.data.base : feature.baseBranch
+  const worktree = await openWorktree({ root, featureId, path, branch: recorded?.branch, base })
+  if (!recorded) {
     const { commit } = await commitState(worktree.path)
-    const made = { path: relative(root, worktree.path), branch: worktree.branch, base: commit }
-    await work.recordWorktree(itemOf(featureId), { ...made, data: { base: worktree.base } }, write)
+    const entry = { path: relative(root, worktree.path), branch: worktree.branch, base: commit }
+    await work.recordWorktree(itemOf(featureId), { ...entry, data: { base: worktree.base } }, write)
   }
   await setUp(worktree.folder, settings.setup, { signal, timeMs: settings.checkMs })
   return { ...worktree, mergePath: `${worktree.path}.merge`, prefix: relative(worktree.path, worktree.folder) }
 }
 
-/** When all is merged. What is left in it is never lost: then it stays, and that is no failure. */
-export async function putAway(work: WorkManager, featureId: string, place: FeaturePlace, write: WriteOptions) {
-  await discard(place.repository, place.mergePath)
+/** Removes the worktree after the last merge. With unmerged work it stays, which is no error. */
+export async function removeFeatureWorktree(
+  work: WorkManager,
+  featureId: string,
+  worktree: FeatureWorktree,
+  write: WriteOptions,
+) {
+  await discard(worktree.repository, worktree.mergePath)
   try {
-    await removeWorktree(place)
+    await removeWorktree(worktree)
   } catch (error) {
     if (error instanceof WorktreeInUse) return
     throw error

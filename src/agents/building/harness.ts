@@ -1,6 +1,6 @@
 /**
- * Stands in for a person while a team works: gives or refuses leave for what agents want to do, by the project's policy or
- * by the agent `harness`. A person may answer before it does.
+ * Answers approval questions of agents while a team works, by the project's policy or the agent `harness`. A person may
+ * answer first.
  */
 import { z } from 'zod'
 import { IllegalState } from '../../errors.ts'
@@ -11,9 +11,9 @@ import type { LivePart } from '../runs/live-channel.ts'
 import { tool } from '../tools/tool.ts'
 
 export interface Harness {
-  /** Looks at what a run says; answers what it asks leave for. */
-  hears(agent: string, part: LivePart): void
-  /** Waits for answers that are under way. */
+  /** Receives each part of a run, and answers its approval questions. */
+  onRunPart(agent: string, part: LivePart): void
+  /** Waits for pending answers. */
   settled(): Promise<void>
 }
 
@@ -25,31 +25,31 @@ export function harness({
   signal,
   onAnswer,
 }: {
-  /** As the harness: the log says who gave leave. */
+  /** Acts as the harness, which the log names as the approver. */
   agents: AgentManager
   approvals: Approvals
-  /** The harness agent's own, on the feature. */
+  /** Session of the harness agent on the feature. */
   session: () => Promise<string>
   model: Model | string | undefined
   signal: AbortSignal
-  onAnswer: (leave: { agent: string; text: string; answer: string }) => void
+  onAnswer: (approval: { agent: string; text: string; answer: string }) => void
 }): Harness {
-  const open = new Set<Promise<void>>()
+  const pendingAnswers = new Set<Promise<void>>()
 
   async function answer(agent: string, { questionId, text }: Extract<LivePart, { type: 'question' }>): Promise<void> {
-    const answer = approvals === 'agent' ? await decided(agent, questionId, text) : approvals
+    const answer = approvals === 'agent' ? await askAgent(agent, questionId, text) : approvals
     if (answer === undefined) return
     try {
       await agents.answer(questionId, answer)
       onAnswer({ agent, text, answer })
     } catch (error) {
-      // A person was faster.
+      // A person has answered.
       if (!(error instanceof IllegalState)) throw error
     }
   }
 
-  /** What the harness agent says; undefined leaves it to a person. */
-  async function decided(agent: string, questionId: string, text: string): Promise<string | undefined> {
+  /** Returns the decision of the harness agent; undefined leaves it to a person. */
+  async function askAgent(agent: string, questionId: string, text: string): Promise<string | undefined> {
     let decision: string | undefined
     const decide = tool({
       name: 'decide',
@@ -72,14 +72,14 @@ export function harness({
   }
 
   return {
-    hears(agent, part) {
+    onRunPart(agent, part) {
       if (approvals === 'person' || part.type !== 'question' || part.kind !== 'approval') return
-      // One that fails leaves the question open, for a person.
-      const answering: Promise<void> = answer(agent, part)
+      // An error leaves the question open for a person.
+      const pendingAnswer: Promise<void> = answer(agent, part)
         .catch(() => undefined)
-        .finally(() => open.delete(answering))
-      open.add(answering)
+        .finally(() => pendingAnswers.delete(pendingAnswer))
+      pendingAnswers.add(pendingAnswer)
     },
-    settled: async () => void (await Promise.all(open)),
+    settled: async () => void (await Promise.all(pendingAnswers)),
   }
 }

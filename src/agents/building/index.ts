@@ -2,7 +2,7 @@
  * `colloquy/building`: the team that codes. The PM plans a feature, dev builds its tasks until the checks pass, QA reviews
  * them, and they are merged.
  *
- * Loaded on demand: programs that only talk or keep conversations never read it.
+ * Loaded on demand, so that programs without teams never read it.
  */
 import { type TeamProject, teamParts } from '../team-access.ts'
 import { TeamManager } from './team-manager.ts'
@@ -16,7 +16,7 @@ export type { TeamOptions } from './team-options.ts'
 export type { TeamResult } from './team-run.ts'
 
 /**
- * The team of an open project.
+ * Returns the team of an open project.
  *
  * @throws {IllegalState} when the project has no folder
  */

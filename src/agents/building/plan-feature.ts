@@ -1,4 +1,4 @@
-/** Has the project manager plan a feature into tasks, where nobody did yet. */
+/** Has the project manager plan a feature without tasks. */
 
 import type { Feature } from '../../conversation/work/item-views.ts'
 import { fence } from '../../request/text/quote-untrusted.ts'
@@ -7,18 +7,18 @@ import type { RunOptions } from '../runs/run-options.ts'
 import type { TeamParts } from '../team-access.ts'
 import type { OnProgress } from './progress.ts'
 
-/** Gives why nothing came of it, if nothing did: the PM's own words, or what went wrong. */
+/** Returns the reason if no task was planned: the PM's answer, or the failure of its run. */
 export async function planFeature(
   { sessions, agents, work, root }: TeamParts,
   feature: Feature,
   {
     run,
     onProgress,
-    hears,
+    onRunPart,
   }: {
     run: Pick<RunOptions, 'model' | 'signal'>
     onProgress: OnProgress
-    hears: (agent: string, part: LivePart) => void
+    onRunPart: (agent: string, part: LivePart) => void
   },
 ): Promise<string | undefined> {
   const { featureId, conversationId, attempts } = feature
@@ -28,11 +28,11 @@ export async function planFeature(
   const result = await agents.run(session.id, {
     ...run,
     message: { role: 'user', content: planMessage(feature), author: 'harness' },
-    // Cut off it goes on; after a run of the team that ended it is asked anew.
+    // A crashed run is resumed. After a run of the team has ended, the PM gets a new run.
     once: `plan ${conversationId} ${attempts?.count ?? 0}`,
     onPart(part) {
       onProgress({ type: 'run', agent: session.agentName, part })
-      hears(session.agentName, part)
+      onRunPart(session.agentName, part)
     },
   })
   const { tasks } = await work.graph(featureId)
@@ -40,8 +40,8 @@ export async function planFeature(
     onProgress({ type: 'planned', tasks })
     return undefined
   }
-  const why = result.outcome === 'done' ? result.completed || result.text : (result.reason ?? result.outcome)
-  return `nothing was planned: ${why || 'the PM said nothing'}`
+  const reason = result.outcome === 'done' ? result.completed || result.text : (result.reason ?? result.outcome)
+  return `nothing was planned: ${reason || 'the PM said nothing'}`
 }
 
 function planMessage({ featureId, name, goal, spec }: Feature): string {

@@ -1,4 +1,4 @@
-/** What a team tells while it works, for whoever looks on. Nothing of it is stored: what counts stands in the log. */
+/** Progress of a team, for display. It is not stored; the log has the facts. */
 
 import type { LandingOutcome } from '../../log/events/work/landing.ts'
 import type { CheckResult, RalphOutcome } from '../../log/events/work/ralph.ts'
@@ -6,7 +6,7 @@ import type { Verdict } from '../../log/events/work/review.ts'
 import type { LivePart } from '../runs/live-channel.ts'
 
 export type TeamProgress =
-  /** Another process has the work, and may be dead: its lease runs out at that ISO time. */
+  /** Another process, which may be dead, holds the lease until that ISO time. */
   | { type: 'waiting'; name: string; until: string }
   | { type: 'planning' }
   | { type: 'planned'; tasks: ReadonlyArray<{ taskId: string; title: string; dependencies: readonly string[] }> }
@@ -19,9 +19,9 @@ export type TeamProgress =
   | { type: 'review'; taskId: string; verdict: Verdict; feedback: string }
   | { type: 'conflicts'; taskId: string; files: readonly string[] }
   | { type: 'landing'; taskId: string; outcome: LandingOutcome; base: string; commit?: string; reason?: string }
-  /** The harness answered an agent that asked for approval. */
+  /** The harness answered an approval question. */
   | { type: 'approval'; agent: string; text: string; answer: string }
-  /** What an agent says and does while it runs. */
+  /** A part of an agent's run. */
   | { type: 'run'; taskId?: string; agent: string; part: LivePart }
 
 export type OnProgress = (progress: TeamProgress) => void

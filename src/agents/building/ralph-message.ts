@@ -1,4 +1,4 @@
-/** What a developer is told in one iteration of a Ralph loop: the task, what fails, what was tried. Pure. */
+/** The message of one iteration of a Ralph loop: the task, the failing checks, earlier attempts. Pure. */
 import type { CheckResult, IterationEnded } from '../../log/events/work/ralph.ts'
 import { fence } from '../../request/text/quote-untrusted.ts'
 
@@ -6,13 +6,12 @@ export interface RalphTask {
   taskId: string
   title: string
   description?: string
-  /** What its feature is for. */
+  /** Name and goal of its feature. */
   feature?: string
 }
 
 interface RalphMessage {
   task: RalphTask
-  /** The number of this iteration. */
   number: number
   limit: number
   checks: readonly string[]
@@ -21,9 +20,9 @@ interface RalphMessage {
   attempts: readonly IterationEnded[]
 }
 
-/** Of the output of one failing check. */
-const outputCharacters = 6_000
-const saidCharacters = 1_500
+/** Max characters of the output of one failing check. */
+const maxOutputCharacters = 6_000
+const maxAnswerCharacters = 1_500
 
 export function ralphMessage({ task, number, limit, checks, feedback, attempts }: RalphMessage): string {
   const last = attempts.at(-1)
@@ -45,12 +44,12 @@ export function ralphMessage({ task, number, limit, checks, feedback, attempts }
 
 function attemptLine({ number, said, checks, outcome }: IterationEnded): string {
   const failed = checks.filter(check => !check.passed).map(({ name }) => name)
-  const how = failed.length > 0 ? `failed: ${failed.join(', ')}` : 'all checks passed'
-  const words = said.replace(/\s+/g, ' ').trim().slice(0, saidCharacters).toWellFormed()
-  return `- iteration ${number} (${outcome === 'done' ? how : `${outcome}; ${how}`})${words && `: ${words}`}`
+  const result = failed.length > 0 ? `failed: ${failed.join(', ')}` : 'all checks passed'
+  const words = said.replace(/\s+/g, ' ').trim().slice(0, maxAnswerCharacters).toWellFormed()
+  return `- iteration ${number} (${outcome === 'done' ? result : `${outcome}; ${result}`})${words && `: ${words}`}`
 }
 
 function outputOf({ name, command, exitCode, output }: CheckResult): string {
-  const shown = output.slice(-outputCharacters).toWellFormed()
-  return `The check ${name} (${command}) failed with exit code ${exitCode ?? 'none'}:\n${fence(shown, `check ${name}`, name)}`
+  const end = output.slice(-maxOutputCharacters).toWellFormed()
+  return `The check ${name} (${command}) failed with exit code ${exitCode ?? 'none'}:\n${fence(end, `check ${name}`, name)}`
 }

@@ -1,39 +1,40 @@
-/** What QA and whoever merges are told: the task, what changed, what the checks say. Pure. */
+/** The messages to QA and the merging agent: the task, its diff, the results of checks. Pure. */
 import type { CheckResult } from '../../log/events/work/ralph.ts'
 import { fence } from '../../request/text/quote-untrusted.ts'
 import { shorten } from '../tools/tool.ts'
 import type { RalphTask } from './ralph-message.ts'
 
-const diffCharacters = 40_000
-const outputCharacters = 4_000
+const maxDiffCharacters = 40_000
+const maxOutputCharacters = 4_000
 
 export function reviewMessage({
   task,
   number,
   diff,
   checks,
-  before,
+  lastFeedback,
 }: {
   task: RalphTask
   number: number
   diff: string
   checks: readonly CheckResult[]
-  /** What the review before it said. */
-  before?: string | undefined
+  /** Feedback of the last review. */
+  lastFeedback?: string | undefined
 }): string {
   return [
     `Review ${number} of task ${task.taskId}: ${task.title}`,
     task.description && fence(task.description, `task ${task.taskId}`, 'the task'),
-    before && `The review before sent it back with:\n${fence(before, `review ${number - 1}`, 'the review before')}`,
+    lastFeedback &&
+      `The review before sent it back with:\n${fence(lastFeedback, `review ${number - 1}`, 'the review before')}`,
     `The checks, as they were run after the last change:\n${checkLines(checks)}`,
-    `What changed:\n${fence(shorten(diff || '(nothing)', diffCharacters), `diff ${number}`, 'the difference')}`,
+    `What changed:\n${fence(shorten(diff || '(nothing)', maxDiffCharacters), `diff ${number}`, 'the difference')}`,
     'Look at the files where the difference does not say enough. Then give your verdict with the tool review: pass, or return with what must change. Without tools answer with JSON alone: {"verdict": "pass" or "return", "feedback": "…"}',
   ]
     .filter(Boolean)
     .join('\n\n')
 }
 
-/** For a QA that talked and gave no verdict. */
+/** Second message to QA after an answer without a verdict. */
 export const verdictMissing =
   'That was no verdict. Call the tool review now, or answer with JSON alone: {"verdict": "pass" or "return", "feedback": "…"}'
 
@@ -79,7 +80,7 @@ function checkLines(checks: readonly CheckResult[]): string {
     .map(({ name, command, passed, exitCode, output }) =>
       passed
         ? `- ${name} (${command}): passed`
-        : `- ${name} (${command}): failed with exit code ${exitCode ?? 'none'}\n${fence(output.slice(-outputCharacters).toWellFormed(), `check ${name}`, name)}`,
+        : `- ${name} (${command}): failed with exit code ${exitCode ?? 'none'}\n${fence(output.slice(-maxOutputCharacters).toWellFormed(), `check ${name}`, name)}`,
     )
     .join('\n')
 }

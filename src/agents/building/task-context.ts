@@ -1,6 +1,6 @@
 /**
- * The room a task is worked on in: its log, its worktree, its agents, its checks. What the parts of the work on a task
- * (loop, review, landing) have in common, each over the same lease.
+ * The context of work on a task: its log, worktree, agents and checks, under one lease. Shared by the loop, the review and
+ * the landing.
  */
 import { join } from 'node:path'
 import type { Session } from '../../conversation/access/session.ts'
@@ -18,52 +18,52 @@ import type { LivePart } from '../runs/live-channel.ts'
 import type { RunResult } from '../runs/run.ts'
 import type { Tool } from '../tools/tool.ts'
 import { runChecks } from './checks.ts'
-import type { FeaturePlace } from './feature-worktree.ts'
+import type { FeatureWorktree } from './feature-worktree.ts'
 import { type Check, findChecks } from './find-checks.ts'
 import type { OnProgress } from './progress.ts'
 import type { RalphTask } from './ralph-message.ts'
 
-interface RoomParts {
+interface TaskParts {
   engine: Engine
   scope: Scope
   sessions: SessionManager
   agents: AgentManager
   settings: BuildSettings
-  place: FeaturePlace
+  worktree: FeatureWorktree
   task: RalphTask & { featureId: string; agent?: string }
   write: WriteOptions
   signal: AbortSignal
-  /** Of all agents, where it is not as configured. */
+  /** Model of all agents, instead of the configured ones. */
   model: Model | string | undefined
   onProgress: OnProgress
-  /** Told of what runs say, beside whoever looks on. */
-  hears: (agent: string, part: LivePart) => void
+  /** Receives each part of a run, as `onProgress` does. */
+  onRunPart: (agent: string, part: LivePart) => void
 }
 
-export interface TaskRoom extends RoomParts {
+export interface TaskContext extends TaskParts {
   item: WorkItem
   head(): Promise<ConversationHead>
   session(agentType: string, taskState: string, agentName?: string): Promise<Session>
-  /** Records about the task, as the agent whose session it is, under the lease of the work. */
+  /** Writes an event about the task under its lease, as the agent of the session. */
   record(decide: (conversationId: string) => Decision, session?: Session): Promise<ConversationHead>
   run(
     session: Session,
-    asked: { message: string; once: string; folder: string; fresh?: boolean; tools?: readonly Tool[] },
+    input: { message: string; once: string; folder: string; fresh?: boolean; tools?: readonly Tool[] },
   ): Promise<RunResult>
-  /** As configured, or by the files of the project, not of the worktree: who works on a task does not choose its checks. */
+  /** Lists the checks of the settings or of the project's files. Those of the worktree do not count: agents can edit them. */
   checks(): Check[]
   check(folder: string): Promise<CheckResult[]>
 }
 
-export function taskRoom(parts: RoomParts, root: string): TaskRoom {
-  const { engine, scope, sessions, agents, settings, task, write, signal, model, onProgress, hears } = parts
+export function taskContext(parts: TaskParts, root: string): TaskContext {
+  const { engine, scope, sessions, agents, settings, task, write, signal, model, onProgress, onRunPart } = parts
   const { featureId, taskId } = task
   const item: WorkItem = { type: 'task', featureId, taskId }
 
   async function head(): Promise<ConversationHead> {
-    const found = await engine.store.conversationOf(scope.project, item)
-    if (!found) throw new NotFound('task', taskId)
-    return found
+    const conversation = await engine.store.conversationOf(scope.project, item)
+    if (!conversation) throw new NotFound('task', taskId)
+    return conversation
   }
 
   const checks = () => configuredChecks(settings) ?? findChecks(root).checks
@@ -76,7 +76,7 @@ export function taskRoom(parts: RoomParts, root: string): TaskRoom {
       sessions.getOrCreateSession({
         ...{ type: 'task', featureId, taskId, taskState, agentType, agentName },
         title: task.title,
-        // It lives as long as the work does, however long a person takes in between.
+        // The session must not expire while a person takes long to answer.
         expiresInMs: null,
       }),
     async record(decide, session) {
@@ -105,7 +105,7 @@ export function taskRoom(parts: RoomParts, root: string): TaskRoom {
         ...(model !== undefined && { model }),
         onPart(part) {
           onProgress({ type: 'run', taskId, agent: session.agentName, part })
-          hears(session.agentName, part)
+          onRunPart(session.agentName, part)
         },
       })
     },
@@ -121,8 +121,8 @@ export function taskRoom(parts: RoomParts, root: string): TaskRoom {
   }
 }
 
-/** Where agents work in the worktree that merges are made in. */
-export function mergeFolder({ mergePath, prefix }: FeaturePlace): string {
+/** Folder of agents in the worktree of merges. */
+export function mergeFolder({ mergePath, prefix }: FeatureWorktree): string {
   return join(mergePath, prefix)
 }
 

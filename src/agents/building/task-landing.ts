@@ -1,6 +1,6 @@
 /**
- * Takes a task's work into the base branch: merged in a worktree of its own, conflicts and broken checks handed to the
- * merging agent, checked again, and only then does the base move. Whatever happens in between, base and branch stay whole.
+ * Lands a task's work on the base branch. It is merged and checked in a separate worktree, where the merging agent resolves
+ * conflicts and failures. The base moves last, so that a crash leaves base and branch intact.
  */
 
 import { endLanding, findConflicts, startLanding } from '../../log/commands/work/ralph.ts'
@@ -8,37 +8,37 @@ import type { LandingEnded } from '../../log/events/work/landing.ts'
 import type { CheckResult } from '../../log/events/work/ralph.ts'
 import type { LandingState } from '../../log/views/work/ralph.ts'
 import { askGit, commitAll, git, isAncestor, isDirty } from './git/git.ts'
-import { commitResolution, giveUp, land, type MergePlace, makeMerge } from './git/merge.ts'
+import { commitResolution, discardMerge, land, type MergePlace, makeMerge } from './git/merge.ts'
 import { setUp } from './git/worktree-setup.ts'
 import { brokenMergeMessage, conflictsMessage } from './review-message.ts'
-import { mergeFolder, type TaskRoom } from './task-context.ts'
+import { mergeFolder, type TaskContext } from './task-context.ts'
 
-/** The base may move while a merge is checked; whoever is busier wins in the end. */
-const mostMerges = 10
-/** Of each conflict, and of checks that fail on the merge. */
-const mostTries = 2
+/** Max merges of one landing, because the base may move while a merge is checked. */
+const maxMerges = 10
+/** Max runs of the merging agent for one conflict, and for failing checks. */
+const maxTries = 2
 
 type Ending = Omit<LandingEnded, 'type'>
 
-export async function landTask(room: TaskRoom): Promise<LandingState> {
-  const { task, place, settings, signal, onProgress } = room
+export async function landTask(context: TaskContext): Promise<LandingState> {
+  const { task, worktree, settings, signal, onProgress } = context
   const { taskId } = task
-  const { branch, base, repository } = place
+  const { branch, base, repository } = worktree
   const merging: MergePlace = {
     repository,
-    path: place.mergePath,
+    path: worktree.mergePath,
     branch,
     base,
     subject: `Merge ${taskId}: ${task.title}`,
   }
   const [tip, onto] = await Promise.all([branch, base].map(name => git(repository, 'rev-parse', `refs/heads/${name}`)))
-  await room.record(id => startLanding(id, { branch, tip: tip!, base, onto: onto! }))
-  const ending = await landed()
-  // Stopped: the landing stays open, and goes on from here.
-  if (!ending) return (await room.head()).info.landing!
-  // The branch goes on from there; where something in the worktree is in the way, the next merge makes up for it.
-  if (ending.outcome === 'landed') await askGit(place.path, 'merge', '--quiet', '--ff-only', ending.commit!)
-  const { landing } = (await room.record(id => endLanding(id, ending))).info
+  await context.record(id => startLanding(id, { branch, tip: tip!, base, onto: onto! }))
+  const ending = await mergeAndLand()
+  // After a stop the landing stays open, and the next run resumes it.
+  if (!ending) return (await context.head()).info.landing!
+  // Fast-forwards the branch. If files in the worktree prevent that, the next merge includes it.
+  if (ending.outcome === 'landed') await askGit(worktree.path, 'merge', '--quiet', '--ff-only', ending.commit!)
+  const { landing } = (await context.record(id => endLanding(id, ending))).info
   const { outcome, commit, reason } = ending
   onProgress({
     ...{ type: 'landing', taskId, outcome, base },
@@ -47,69 +47,70 @@ export async function landTask(room: TaskRoom): Promise<LandingState> {
   })
   return landing!
 
-  async function landed(): Promise<Ending | undefined> {
-    for (let merges = 0; merges < mostMerges && !signal.aborted; merges++) {
+  async function mergeAndLand(): Promise<Ending | undefined> {
+    for (let merges = 0; merges < maxMerges && !signal.aborted; merges++) {
       const merge = await makeMerge(merging)
       if (merge.state === 'landed') return { outcome: 'landed', commit: await mergeOf(repository, tip!, base) }
-      await setUp(mergeFolder(place), settings.setup, { signal, timeMs: settings.checkMs })
+      await setUp(mergeFolder(worktree), settings.setup, { signal, timeMs: settings.checkMs })
       if (merge.state === 'conflicted') {
-        const left = await resolve(merge.files, merge.onto)
+        const unresolved = await resolve(merge.files, merge.onto)
         if (signal.aborted) return undefined
-        if (left === undefined) continue
-        await giveUp(merging)
-        return { outcome: 'conflicted', reason: `nobody resolved ${left.join(', ')}` }
+        if (unresolved === undefined) continue
+        await discardMerge(merging)
+        return { outcome: 'conflicted', reason: `conflicts are not resolved in ${unresolved.join(', ')}` }
       }
-      const { checks, commit } = await checked(merge.commit)
+      const { checks, commit } = await checkMerge(merge.commit)
       if (signal.aborted) return undefined
       if (checks.some(check => !check.passed)) {
-        await giveUp(merging)
+        await discardMerge(merging)
         const failed = checks.filter(check => !check.passed).map(({ name }) => name)
         return { outcome: 'checks_failed', reason: `on the merge with ${base}: ${failed.join(', ')}`, checks }
       }
-      const done = await land(merging, { commit, onto: merge.onto }, settings)
-      if (done.landed) return { outcome: 'landed', commit, checks }
-      if (done.why === 'checkout') return { outcome: 'waiting', reason: done.reason, commit }
+      const landing = await land(merging, { commit, onto: merge.onto }, settings)
+      if (landing.landed) return { outcome: 'landed', commit, checks }
+      if (landing.why === 'checkout') return { outcome: 'waiting', reason: landing.reason, commit }
     }
     return signal.aborted ? undefined : { outcome: 'conflicted', reason: `${base} moves faster than it can be merged` }
   }
 
-  /** Gives the files that are still in conflict; none when the merge is committed. */
+  /** Returns the files still in conflict; undefined when the merge is committed. */
   async function resolve(files: readonly string[], onto: string): Promise<string[] | undefined> {
     if (files.length > 0) {
-      await room.record(id => findConflicts(id, { files: [...files] }))
+      await context.record(id => findConflicts(id, { files: [...files] }))
       onProgress({ type: 'conflicts', taskId, files })
     }
-    // Not every conflict leaves marks: one side may have removed what the other changed. So somebody decides in any case.
-    let left = files.length > 0 ? [...files] : await commitResolution(place.mergePath, files)
-    for (let tries = 1; left.length > 0 && tries <= mostTries && !signal.aborted; tries++) {
-      const message = conflictsMessage({ task, base, files: left })
+    // A file changed on one side and removed on the other has no marks. So the agent is asked even without marks.
+    let unresolved = files.length > 0 ? [...files] : await commitResolution(worktree.mergePath, files)
+    for (let tries = 1; unresolved.length > 0 && tries <= maxTries && !signal.aborted; tries++) {
+      const message = conflictsMessage({ task, base, files: unresolved })
       await runMerger(message, `conflicts ${tip} ${onto} ${tries}`)
-      left = await commitResolution(place.mergePath, left)
+      unresolved = await commitResolution(worktree.mergePath, unresolved)
     }
-    return left.length === 0 ? undefined : left
+    return unresolved.length === 0 ? undefined : unresolved
   }
 
-  /** The checks on the merge; what the merging agent put right is committed on top of it. */
-  async function checked(merged: string): Promise<{ checks: CheckResult[]; commit: string }> {
-    let commit = merged
+  /** Runs the checks on the merge, and commits fixes of the merging agent on top of it. */
+  async function checkMerge(mergeCommit: string): Promise<{ checks: CheckResult[]; commit: string }> {
+    let commit = mergeCommit
     for (let tries = 1; ; tries++) {
-      const checks = await room.check(mergeFolder(place))
+      const checks = await context.check(mergeFolder(worktree))
       const isBroken = checks.some(check => !check.passed)
-      if (!isBroken || tries > mostTries || signal.aborted) return { checks, commit }
+      if (!isBroken || tries > maxTries || signal.aborted) return { checks, commit }
       await runMerger(brokenMergeMessage({ task, base, checks }), `merge ${commit}`)
-      if (!(await isDirty(place.mergePath))) return { checks, commit }
+      if (!(await isDirty(worktree.mergePath))) return { checks, commit }
       const subject = `${taskId}: put right on the merge with ${base}`
-      commit = (await commitAll(place.mergePath, { subject, mark: `Colloquy-Merge: ${merged} ${tries}` })).commit
+      commit = (await commitAll(worktree.mergePath, { subject, mark: `Colloquy-Merge: ${mergeCommit} ${tries}` }))
+        .commit
     }
   }
 
   async function runMerger(message: string, once: string): Promise<void> {
-    const session = await room.session('merge', 'ready_for_merge')
-    await room.run(session, { message, once: `${once} ${session.id}`, folder: mergeFolder(place), fresh: true })
+    const session = await context.session('merge', 'ready_for_merge')
+    await context.run(session, { message, once: `${once} ${session.id}`, folder: mergeFolder(worktree), fresh: true })
   }
 }
 
-/** The commit on the base's own line that brought the work in. */
+/** Finds the first commit on the base's first-parent line that includes the work. */
 async function mergeOf(repository: string, tip: string, base: string): Promise<string> {
   const since = await git(repository, 'rev-list', '--first-parent', '--reverse', `${tip}..${base}`)
   for (const commit of since.split('\n').filter(Boolean)) {

@@ -1,4 +1,4 @@
-/** Has QA look at what a task's dev left, and give a verdict; a model that only talks is asked once more. */
+/** Has QA review the work on a task. After an answer without a verdict it is asked once more. */
 
 import { giveReview } from '../../log/commands/work/ralph.ts'
 import { isOfType } from '../../log/events/recorded-event.ts'
@@ -8,26 +8,26 @@ import type { RunResult } from '../runs/run.ts'
 import { type Review, reviewIn, reviewTool } from '../tools/review.ts'
 import { commitState, git } from './git/git.ts'
 import { reviewMessage, verdictMissing } from './review-message.ts'
-import type { TaskRoom } from './task-context.ts'
+import type { TaskContext } from './task-context.ts'
 
-export async function reviewTask(room: TaskRoom): Promise<{ review: ReviewState } | { problem: string }> {
-  const { task, place, onProgress } = room
-  const session = await room.session('qa', 'in_qa')
-  const { info } = await room.head()
+export async function reviewTask(context: TaskContext): Promise<{ review: ReviewState } | { problem: string }> {
+  const { task, worktree, onProgress } = context
+  const session = await context.session('qa', 'in_qa')
+  const { info } = await context.head()
   const number = (info.review?.number ?? 0) + 1
-  const { commit } = await commitState(place.path)
-  let given: ReviewState | undefined
+  const { commit } = await commitState(worktree.path)
+  let recordedReview: ReviewState | undefined
 
   async function record({ verdict, feedback }: Review): Promise<void> {
     const review = { sessionId: session.id, agent: session.agentName, number, verdict, feedback, commit }
-    given = (await room.record(id => giveReview(id, review), session)).info.review
+    recordedReview = (await context.record(id => giveReview(id, review), session)).info.review
   }
 
   const ask = async (message: string, { once, fresh }: { once: string; fresh: boolean }): Promise<RunResult> => {
     const tools = [reviewTool(record)]
-    const result = await room.run(session, { message, once, fresh, folder: place.folder, tools })
-    const said = given ? undefined : reviewIn(result.text)
-    if (said && result.outcome === 'done') await record(said)
+    const result = await context.run(session, { message, once, fresh, folder: worktree.folder, tools })
+    const textReview = recordedReview ? undefined : reviewIn(result.text)
+    if (textReview && result.outcome === 'done') await record(textReview)
     return result
   }
 
@@ -35,26 +35,32 @@ export async function reviewTask(room: TaskRoom): Promise<{ review: ReviewState 
   const message = reviewMessage({
     task,
     number,
-    diff: await git(place.path, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', `${place.base}...HEAD`),
-    checks: await lastChecks(room),
-    before: info.review?.feedback,
+    diff: await git(worktree.path, 'diff', '--no-ext-diff', '--no-textconv', '--no-color', `${worktree.base}...HEAD`),
+    checks: await lastChecks(context),
+    lastFeedback: info.review?.feedback,
   })
   let result = await ask(message, { once: key, fresh: true })
-  if (!given && result.outcome === 'done') result = await ask(verdictMissing, { once: `${key} again`, fresh: false })
-  if (!given) {
-    const why = result.outcome === 'done' ? 'it answered without a verdict' : (result.reason ?? result.outcome)
-    return { problem: `QA gave no verdict: ${why}` }
+  if (!recordedReview && result.outcome === 'done')
+    result = await ask(verdictMissing, { once: `${key} again`, fresh: false })
+  if (!recordedReview) {
+    const reason = result.outcome === 'done' ? 'it answered without a verdict' : (result.reason ?? result.outcome)
+    return { problem: `QA gave no verdict: ${reason}` }
   }
-  onProgress({ type: 'review', taskId: task.taskId, verdict: given.verdict, feedback: given.feedback })
-  return { review: given }
+  onProgress({
+    type: 'review',
+    taskId: task.taskId,
+    verdict: recordedReview.verdict,
+    feedback: recordedReview.feedback,
+  })
+  return { review: recordedReview }
 }
 
-/** As the newest iteration of the loop has them. */
-async function lastChecks({ engine, scope, head }: TaskRoom): Promise<CheckResult[]> {
+/** Reads the results of checks from the newest iteration of the loop. */
+async function lastChecks({ engine, scope, head }: TaskContext): Promise<CheckResult[]> {
   const { info } = await head()
   const version = info.ralph?.attempts.at(-1)
   if (version === undefined) return []
-  const place = { project: scope.project, conversationId: info.id, from: version, to: version }
-  const [recorded] = await engine.store.read(place)
+  const range = { project: scope.project, conversationId: info.id, from: version, to: version }
+  const [recorded] = await engine.store.read(range)
   return recorded && isOfType(recorded, 'iteration.ended') ? recorded.event.checks : []
 }

@@ -1,6 +1,6 @@
 /**
- * Has a team's agent work on a task that was dispatched: dev, QA or merge, as its state calls for, until another is called
- * for. The feature's last task takes the feature with it: it is done, and its work tree is put away.
+ * Runs the agent of a dispatched task (dev, QA or merge, by its state) until another agent is needed. After the last task
+ * the feature is done, and its worktree is removed.
  */
 import { LeaseHeld, RepositoryMissing } from '../../errors.ts'
 import { agentFor } from '../../log/views/work/state-transitions.ts'
@@ -14,7 +14,7 @@ import { runFeature, runTask } from './team-run.ts'
 export function taskWorker(parts: TeamParts): TaskWorker {
   const { engine, scope, work } = parts
 
-  async function worked({ item, state }: Parameters<Worker>[0], signal: AbortSignal): Promise<WorkDone> {
+  async function workOn({ item, state }: Parameters<Worker>[0], signal: AbortSignal): Promise<WorkDone> {
     if (item.type !== 'task') throw new Error(`${item.type} is no task`)
     const { featureId, taskId } = item
     const as = agentFor('task', state) ?? 'dev'
@@ -22,16 +22,16 @@ export function taskWorker(parts: TeamParts): TaskWorker {
     const tasks = await work.listTasks(featureId)
     if (done.outcome === 'done' && tasks.every(task => task.state === 'merged'))
       await runFeature(parts, featureId, { signal })
-    const now = tasks.find(task => task.taskId === taskId)?.state
-    return now === undefined ? done : { ...done, to: now }
+    const newState = tasks.find(task => task.taskId === taskId)?.state
+    return newState === undefined ? done : { ...done, to: newState }
   }
 
   return {
     async work(job, signal) {
       try {
-        return await worked(job, signal)
+        return await workOn(job, signal)
       } catch (error) {
-        // Somebody else is at work on the feature: nothing was done, and nothing went wrong.
+        // Another process works on the feature. That is no failure.
         if (signal.aborted || error instanceof LeaseHeld) {
           return { outcome: 'stopped', reason: error instanceof Error ? error.message : String(error) }
         }
@@ -40,18 +40,18 @@ export function taskWorker(parts: TeamParts): TaskWorker {
       }
     },
     async choose(tasks) {
-      const chosen = new Set<string>()
+      const taskKeys = new Set<string>()
       for (const featureId of new Set(tasks.map(task => task.featureId))) {
-        const [feature, all, team] = await Promise.all([
+        const [feature, allTasks, lease] = await Promise.all([
           work.getFeature(featureId),
           work.listTasks(featureId),
           engine.store.holderOf({ project: scope.project, name: teamLease(featureId) }),
         ])
-        // In planning a person or the PM is still at it; whoever says that it is in progress lets it begin.
-        const next = feature.state === 'in_progress' && !team ? nextOf(all) : undefined
-        if (next) chosen.add(JSON.stringify([featureId, next.taskId]))
+        // A feature in planning is not ready: moving it to in_progress starts it.
+        const next = feature.state === 'in_progress' && !lease ? nextOf(allTasks) : undefined
+        if (next) taskKeys.add(JSON.stringify([featureId, next.taskId]))
       }
-      return chosen
+      return taskKeys
     },
   }
 }

@@ -1,8 +1,8 @@
 /**
- * One task, from wherever it stands to the base branch: dev, QA, merge, and back where QA or the checks say so.
+ * Takes a task from its state to the base branch: dev, QA, merge, and back to dev after a return.
  *
- * The state is the log's. What was done in this visit of a state is found there too, so whoever takes a task up after a
- * crash does nothing twice.
+ * The log has the state, and the work done since the move into it. So a process that resumes a task after a crash repeats
+ * nothing.
  */
 import type { TaskState } from '../../log/events/work/work.ts'
 import type { LandingState, RalphState, ReviewState } from '../../log/views/work/ralph.ts'
@@ -10,95 +10,95 @@ import { agentFor } from '../../log/views/work/state-transitions.ts'
 
 interface TaskStanding {
   state: TaskState
-  /** Version of the move into it. */
+  /** Version of the move into the state. */
   since: number
-  /** The newest of each, of whatever visit. */
+  /** The newest loop, review and landing, also from before the move. */
   ralph?: RalphState | undefined
   review?: ReviewState | undefined
   landing?: LandingState | undefined
-  /** Why it is in its state. */
+  /** Reason of the state. */
   reason?: string | undefined
 }
 
-/** What the work on a task may ask of the rest of the product. */
-export interface TaskDesk {
+/** The port of a task to log, agents and git. */
+export interface TaskPort {
   standing(): Promise<TaskStanding>
   move(to: TaskState, reason?: string): Promise<void>
-  /** A Ralph loop, or the rest of one. */
+  /** Runs or resumes a Ralph loop. */
   develop(feedback: string | undefined): Promise<RalphState>
-  /** The review of what is there now; undefined when none came about, with the reason. */
+  /** Reviews the current work; `problem` is the reason why there is no review. */
   review(): Promise<{ review: ReviewState } | { problem: string }>
   land(): Promise<LandingState>
 }
 
 export type TaskEnd =
   | { end: 'merged' }
-  /** Failed or blocked: somebody must help. */
+  /** The task failed or is blocked, and needs a person. */
   | { end: 'held'; reason: string }
-  /** It would go on, but a person must do something first. */
+  /** A person must act first. */
   | { end: 'waiting'; reason: string }
   | { end: 'stopped' }
-  /** Another kind of agent goes on with it. */
+  /** Another kind of agent continues. */
   | { end: 'passed'; state: TaskState; reason?: string }
 
-/** QA may send a task back this often before a person has to look at it. */
-const usualReturns = 3
+/** Number of returns by QA before a person has to look at the task. */
+const defaultReturns = 3
 
 export async function workOnTask(
-  desk: TaskDesk,
+  port: TaskPort,
   {
     signal,
-    mostReturns = usualReturns,
+    maxReturns = defaultReturns,
     as,
   }: {
     signal: AbortSignal
-    mostReturns?: number
-    /** Only as this kind of agent: ends where another kind is called for. */
+    maxReturns?: number
+    /** Kind of agent; the work ends where another kind is needed. */
     as?: string
   },
 ): Promise<TaskEnd> {
   for (;;) {
     if (signal.aborted) return { end: 'stopped' }
-    const { state, since, ralph, review, landing, reason } = await desk.standing()
-    const called = agentFor('task', state)
-    if (as !== undefined && called !== undefined && called !== as)
+    const { state, since, ralph, review, landing, reason } = await port.standing()
+    const agent = agentFor('task', state)
+    if (as !== undefined && agent !== undefined && agent !== as)
       return { end: 'passed', state, ...(reason !== undefined && { reason }) }
     switch (state) {
       case 'planning':
-        await desk.move('in_dev')
+        await port.move('in_dev')
         break
       case 'in_dev': {
-        const isOver = ralph && ralph.version > since && ralph.outcome !== undefined && ralph.outcome !== 'aborted'
+        const isLoopOver = ralph && ralph.version > since && ralph.outcome !== undefined && ralph.outcome !== 'aborted'
         const feedback = review?.verdict === 'return' ? review.feedback : undefined
-        const loop = isOver ? ralph : await desk.develop(feedback)
+        const loop = isLoopOver ? ralph : await port.develop(feedback)
         if (loop.outcome === 'aborted') return { end: 'stopped' }
-        if (loop.outcome === 'passed') await desk.move('dev_complete')
-        else await desk.move('failed', `${loop.outcome}: ${loop.reason ?? ''}`)
+        if (loop.outcome === 'passed') await port.move('dev_complete')
+        else await port.move('failed', `${loop.outcome}: ${loop.reason ?? ''}`)
         break
       }
       case 'dev_complete':
-        await desk.move('in_qa')
+        await port.move('in_qa')
         break
       case 'in_qa': {
-        const given = review && review.version > since ? { review } : await desk.review()
-        if (signal.aborted && !('review' in given)) return { end: 'stopped' }
-        if (!('review' in given)) await desk.move('blocked', given.problem)
-        else if (given.review.verdict === 'pass') await desk.move('qa_complete')
-        else if (given.review.number % mostReturns === 0)
-          await desk.move('blocked', `QA returned it ${given.review.number} times: ${given.review.feedback}`)
-        else await desk.move('in_dev', given.review.feedback)
+        const result = review && review.version > since ? { review } : await port.review()
+        if (signal.aborted && !('review' in result)) return { end: 'stopped' }
+        if (!('review' in result)) await port.move('blocked', result.problem)
+        else if (result.review.verdict === 'pass') await port.move('qa_complete')
+        else if (result.review.number % maxReturns === 0)
+          await port.move('blocked', `QA returned it ${result.review.number} times: ${result.review.feedback}`)
+        else await port.move('in_dev', result.review.feedback)
         break
       }
       case 'qa_complete':
-        await desk.move('ready_for_merge')
+        await port.move('ready_for_merge')
         break
       case 'ready_for_merge': {
         const isLanded = landing?.outcome === 'landed' && landing.version > since
-        const done = isLanded ? landing : await desk.land()
-        if (done.outcome === 'landed') await desk.move('merged')
-        else if (done.outcome === undefined) return { end: 'stopped' }
-        else if (done.outcome === 'waiting') return { end: 'waiting', reason: done.reason ?? '' }
-        else await desk.move('blocked', `${done.outcome}: ${done.reason ?? ''}`)
+        const end = isLanded ? landing : await port.land()
+        if (end.outcome === 'landed') await port.move('merged')
+        else if (end.outcome === undefined) return { end: 'stopped' }
+        else if (end.outcome === 'waiting') return { end: 'waiting', reason: end.reason ?? '' }
+        else await port.move('blocked', `${end.outcome}: ${end.reason ?? ''}`)
         break
       }
       case 'merged':

@@ -1,6 +1,6 @@
 /**
- * Teams that build features: planned by the PM, built by dev in a Ralph loop, reviewed by QA, merged. Who runs one holds
- * the feature's lease; all it knows is in the log and in git, so anybody can go on where it was stopped or killed. Thin.
+ * `TeamManager`: teams that build features. The PM plans, dev builds in a Ralph loop, QA reviews, and the work is merged.
+ * The state is in the log and in git, so that any process can resume a stopped or killed team.
  */
 
 import type { Question } from '../../conversation/turns/turn-views.ts'
@@ -17,7 +17,7 @@ export interface TaskStatus {
   taskId: string
   title: string
   state: TaskState
-  /** Why it is in its state. */
+  /** Reason of the state. */
   reason?: string
   ralph?: RalphState
   review?: ReviewState
@@ -28,13 +28,13 @@ export interface TeamStatus {
   featureId: string
   name: string
   state: FeatureState
-  /** Who works on it now, and until when its lease holds unless it is renewed. */
+  /** Process that works on it now, and the end of its lease. */
   running?: { holder: string; until: string }
-  /** How the last run of a team on it ended. */
+  /** Outcome of the last run of a team on it. */
   ended?: { outcome: string; reason?: string; at: string }
   worktree?: { path: string; branch: string }
   tasks: TaskStatus[]
-  /** What its agents wait to be told. */
+  /** Open questions of its agents. */
   questions: Question[]
 }
 
@@ -46,36 +46,38 @@ export class TeamManager {
   }
 
   /**
-   * Runs a team on a feature, from wherever it stands, until all of it is merged or somebody must help. What agents do
-   * wrong is in the result and in the log, never thrown.
+   * Runs a team on a feature from its current state, until all tasks are merged or a person must act. Failures of agents
+   * are in the result and the log, never thrown.
    *
    * @throws {RepositoryMissing} when the project is not in a git repository with a commit
-   * @throws {LeaseHeld} when somebody else works on it
+   * @throws {LeaseHeld} when another process works on the feature
    */
   run(featureId: string, options: TeamOptions = {}): Promise<TeamResult> {
     return runFeature(this.#parts, featureId, options)
   }
 
   /**
-   * Runs the Ralph loop of one task and nothing else.
+   * Runs only the Ralph loop of one task.
    *
-   * @throws {IllegalState} when dev is done with the task
+   * @throws {IllegalState} when dev has completed the task
    */
   ralph(task: { featureId: string; taskId: string }, options: TeamOptions = {}): Promise<RalphState> {
     return runLoop(this.#parts, task, options)
   }
 
-  /** Stops the team on a feature, in whatever process it runs. `run` goes on with it. */
+  /** Stops the team on a feature, in any process. `run` resumes it. */
   async stop(featureId: string, reason?: string): Promise<Feature> {
     const { work } = this.#parts
     const { state } = await work.getFeature(featureId)
     if (state !== 'in_progress') {
-      throw new IllegalState(`Feature ${featureId} is in state ${state}: no team is at work on it.`, { featureId })
+      throw new IllegalState(`Feature ${featureId} is in state ${state}; no team works on it. Nothing was written.`, {
+        featureId,
+      })
     }
     return work.moveFeature(featureId, 'stopped', reason === undefined ? {} : { reason })
   }
 
-  /** Where the team on a feature stands: its tasks with their loops, reviews and landings, and what it waits for. */
+  /** Returns the state of a feature: tasks with their loops, reviews and landings, and open questions. */
   async status(featureId: string): Promise<TeamStatus> {
     const { work, engine, scope, agents } = this.#parts
     const { project } = scope
@@ -86,11 +88,11 @@ export class TeamManager {
     ])
     const { name, state, attempts, worktree } = feature
     const questions: Question[] = []
-    const told: TaskStatus[] = []
+    const statuses: TaskStatus[] = []
     for (const { taskId, title, state, conversationId, move } of tasks) {
       const head = conversationId === undefined ? undefined : await engine.store.conversation(project, conversationId)
       const { ralph, review, landing } = head?.info ?? {}
-      told.push({
+      statuses.push({
         ...{ taskId, title, state },
         ...(move?.reason !== undefined && { reason: move.reason }),
         ...(ralph && { ralph }),
@@ -111,7 +113,7 @@ export class TeamManager {
         },
       }),
       ...(worktree && { worktree: { path: worktree.path, branch: worktree.branch } }),
-      tasks: told,
+      tasks: statuses,
       questions,
     }
   }

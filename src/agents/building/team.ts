@@ -1,30 +1,30 @@
-/** A feature, from a wish to merged work: planned, then its tasks one after the other as their dependencies allow. */
+/** Builds a feature: plans it, then works on its tasks one by one, in the order of dependencies. */
 import type { TaskState } from '../../log/events/work/work.ts'
 import { isHeld } from '../../log/views/work/state-transitions.ts'
 import type { TaskEnd } from './task.ts'
 
-/** A task as far as the order of work is concerned. */
+/** Fields of a task that decide its order. */
 interface OrderedTask {
   taskId: string
   title: string
   state: TaskState
-  /** Of one that failed or is blocked: the state that happened in. */
+  /** State in which the task failed or was blocked. */
   heldIn?: TaskState
   priority: number
-  /** Dependencies that are not merged yet. */
+  /** Dependencies that are not merged. */
   waitsFor: readonly string[]
 }
 
-interface TeamDesk {
+interface TeamPort {
   tasks(): Promise<OrderedTask[]>
-  /** Has the project manager plan; gives why nothing came of it, if nothing did. */
+  /** Has the project manager plan; returns the reason if no task was planned. */
   plan(): Promise<string | undefined>
   work(task: OrderedTask): Promise<TaskEnd>
 }
 
 /**
- * `done`: every task is merged. `stuck`: what is left is blocked or has failed. `waiting`: a person must do something
- * first. `stopped`: somebody said so.
+ * `done`: every task is merged. `stuck`: the other tasks are blocked or failed. `waiting`: a person must act first.
+ * `stopped`: by a signal, or a call of `stop`.
  */
 export type TeamOutcome = 'done' | 'stuck' | 'waiting' | 'stopped'
 
@@ -33,34 +33,34 @@ export interface TeamEnd {
   reason?: string
 }
 
-export async function runTeam(desk: TeamDesk, signal: AbortSignal): Promise<TeamEnd> {
-  if ((await desk.tasks()).length === 0) {
-    const problem = await desk.plan()
+export async function runTeam(port: TeamPort, signal: AbortSignal): Promise<TeamEnd> {
+  if ((await port.tasks()).length === 0) {
+    const problem = await port.plan()
     if (signal.aborted) return { outcome: 'stopped' }
     if (problem !== undefined) return { outcome: 'waiting', reason: problem }
   }
   for (;;) {
     if (signal.aborted) return { outcome: 'stopped' }
-    const tasks = await desk.tasks()
+    const tasks = await port.tasks()
     const next = nextOf(tasks)
     if (!next) return endOf(tasks)
-    const end = await desk.work(next)
+    const end = await port.work(next)
     if (end.end === 'stopped') return { outcome: 'stopped' }
     if (end.end === 'waiting') return { outcome: 'waiting', reason: `${next.taskId}: ${end.reason}` }
   }
 }
 
 /**
- * What was begun goes before what was not: all tasks of a feature share its worktree and branch, so one is worked on at a
- * time, and one that failed half-way keeps the others from landing its unfinished work with theirs.
+ * Returns the started task, else the ready one of the best priority. Tasks share a worktree and branch, so only one is in
+ * work. A task that failed after its start stops the others: they would land its unfinished work.
  */
 export function nextOf(tasks: readonly OrderedTask[]): OrderedTask | undefined {
-  const begun = tasks.find(({ state }) => state !== 'planning' && state !== 'merged' && !isHeld(state))
-  if (begun) return begun
+  const startedTask = tasks.find(({ state }) => state !== 'planning' && state !== 'merged' && !isHeld(state))
+  if (startedTask) return startedTask
   if (tasks.some(({ state, heldIn }) => isHeld(state) && heldIn !== 'planning')) return undefined
   const ready = tasks.filter(({ state, waitsFor }) => state === 'planning' && waitsFor.length === 0)
   return ready.reduce<OrderedTask | undefined>(
-    (first, task) => (first && first.priority <= task.priority ? first : task),
+    (best, task) => (best && best.priority <= task.priority ? best : task),
     undefined,
   )
 }

@@ -2,7 +2,7 @@
 import { dirname, join, resolve } from 'node:path'
 import type { ArchivePlace } from '../../log/archive-place.ts'
 
-/** Two letters at least: `C:\archives` is a folder. */
+/** Has two letters at least, because `C:\archives` is a folder. */
 const scheme = /^[a-z][a-z\d+.-]+:/i
 
 /** Returns true for an address with a scheme, which is no path. */
@@ -14,7 +14,7 @@ export function isAddress(place: string): boolean {
 export function archivesProblem(place: unknown): string | undefined {
   if (typeof place === 'string' && place !== '' && (!isAddress(place) || place.startsWith('s3:'))) return undefined
   const shown = typeof place === 'string' ? `"${place}"` : `a ${typeof place}`
-  return `${shown} is no place for archives. Give a folder (./NAME if it has a colon), or s3://bucket/prefix?endpoint=….`
+  return `${shown} is not a place for archives. Name a folder (./NAME if it has a colon), or s3://bucket/prefix?endpoint=….`
 }
 
 export async function openArchives(place: string): Promise<ArchivePlace> {

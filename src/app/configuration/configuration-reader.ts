@@ -41,9 +41,9 @@ export async function configurationSources({
   file,
   env = process.env,
 }: ReadConfiguration = {}): Promise<ConfigurationSource[]> {
-  const chosen = file ?? env.COLLOQUY_CONFIG
-  const place = chosen === undefined ? inProjectRoot() : resolve(chosen)
-  const fromFile = place === undefined ? [] : [{ from: place, settings: await readFrom(place) }]
+  const configuredFile = file ?? env.COLLOQUY_CONFIG
+  const path = configuredFile === undefined ? inProjectRoot() : resolve(configuredFile)
+  const fromFile = path === undefined ? [] : [{ from: path, settings: await readFrom(path) }]
   return [...fromFile, ...environmentSources(env)]
 }
 
@@ -57,21 +57,21 @@ function merged(file: Configuration, environment: Configuration): Configuration 
 /** Removes from the projects of a file what `over` sets: that holds in all projects. */
 export function projectsUnder(projects: NonNullable<Configuration['projects']>, over: object) {
   return Object.fromEntries(
-    Object.entries(projects).map(([project, own]) => [project, withoutOverridden(ProjectOptions, own, over)]),
+    Object.entries(projects).map(([project, options]) => [project, withoutOverridden(ProjectOptions, options, over)]),
   )
 }
 
 function inProjectRoot(): string | undefined {
   const root = projectRoot()
-  const [first, second] = configurationFiles.map(name => join(root, name)).filter(path => existsSync(path))
-  if (first !== undefined && second !== undefined) {
+  const [file, secondFile] = configurationFiles.map(name => join(root, name)).filter(path => existsSync(path))
+  if (file !== undefined && secondFile !== undefined) {
     throw new ConfigurationInvalid({
       from: root,
       field: 'file',
-      reason: `there are both ${first} and ${second}; keep one`,
+      reason: `there are both ${file} and ${secondFile}; keep one`,
     })
   }
-  return first
+  return file
 }
 
 async function readFrom(file: string): Promise<Configuration> {
@@ -95,10 +95,10 @@ async function readFrom(file: string): Promise<Configuration> {
     }
     return undefined
   }
-  return placed(checkConfiguration(document.toJS(), file, lineOf), dirname(file))
+  return withAbsolutePaths(checkConfiguration(document.toJS(), file, lineOf), dirname(file))
 }
 
-function placed(configuration: Configuration, folder: string): Configuration {
+function withAbsolutePaths(configuration: Configuration, folder: string): Configuration {
   const { store, archives, server, root, projects } = configuration
   const path = store?.startsWith('sqlite:') ? store.slice('sqlite:'.length) : undefined
   return {
@@ -106,20 +106,20 @@ function placed(configuration: Configuration, folder: string): Configuration {
     ...(path && path !== ':memory:' && !isAbsolute(path) && { store: `sqlite:${join(folder, path)}` }),
     ...(archives && !isAddress(archives) && { archives: resolve(folder, archives) }),
     ...(root !== undefined && { root: resolve(folder, root) }),
-    ...(projects && { projects: placedProjects(projects, folder) }),
+    ...(projects && { projects: absoluteProjects(projects, folder) }),
     ...(server?.tokenFile !== undefined && { server: { ...server, tokenFile: resolve(folder, server.tokenFile) } }),
   }
 }
 
-function placedProjects(projects: NonNullable<Configuration['projects']>, folder: string) {
-  const placed = Object.entries(projects).map(([project, { root, ...rest }]) => [
+function absoluteProjects(projects: NonNullable<Configuration['projects']>, folder: string) {
+  const entries = Object.entries(projects).map(([project, { root, ...options }]) => [
     project,
-    { ...rest, ...(root !== undefined && { root: resolve(folder, root) }) },
+    { ...options, ...(root !== undefined && { root: resolve(folder, root) }) },
   ])
-  return Object.fromEntries(placed) as typeof projects
+  return Object.fromEntries(entries) as typeof projects
 }
 
-/** The variables that are settings. Other names are ignored. */
+/** Variables of the environment that are settings. */
 const variables: Readonly<Record<string, (text: string) => unknown>> = {
   COLLOQUY_STORE: store => ({ store }),
   COLLOQUY_PROJECT: project => ({ project }),

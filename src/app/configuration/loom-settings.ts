@@ -1,4 +1,4 @@
-/** Loom's `conversation:` block, with its names, and the settings of ours that it stands for. */
+/** Translates Loom's `conversation:` block into settings. */
 import { z } from 'zod'
 
 const unitMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const

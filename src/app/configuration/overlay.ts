@@ -1,4 +1,4 @@
-/** Settings over settings: groups are merged key by key, every other value is replaced. */
+/** Overlays settings with others: groups are merged key by key, every other value is replaced. */
 import { z } from 'zod'
 import { unwrapped } from '../../log/commands/input.ts'
 

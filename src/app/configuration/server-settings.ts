@@ -1,4 +1,4 @@
-/** Settings of the server, with their defaults: what the configuration file may say, and what `createServer` takes. */
+/** Settings of the server with their defaults: those of the configuration file, and the options of `createServer`. */
 import type { Logger } from 'pino'
 import { z } from 'zod'
 import { DurationMs } from '../../log/commands/duration.ts'

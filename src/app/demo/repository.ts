@@ -8,7 +8,7 @@ import { configurationFiles } from '../configuration/configuration-reader.ts'
 const opening = '# The demo of Colloquy made this project: a shop till that learns about coupons.'
 
 const files: Readonly<Record<string, string>> = {
-  // First: by it a folder is known as a demo's, however much of the rest is there.
+  // Written first: it marks the folder as a demo's, even when a crash kept the others from being written.
   [configurationFiles[0]]: `${opening}
 project: till
 tokens: fast
@@ -87,15 +87,15 @@ export function isDemoFolder(folder: string): boolean {
 }
 
 /**
- * Makes the repository, or what is missing of it.
+ * Creates the repository, or its missing files.
  *
- * @throws {IllegalState} when the folder holds something else
+ * @throws {IllegalState} when the folder holds other files
  */
 export async function demoRepository(folder: string): Promise<{ isNew: boolean }> {
   mkdirSync(folder, { recursive: true })
   if (!isDemoFolder(folder) && readdirSync(folder).length > 0) {
     throw new IllegalState(
-      `${folder} holds something else already. Nothing was changed; name another folder, or move it away.`,
+      `${folder} is not empty and not a demo. Nothing was changed; name another folder, or move its files away.`,
       { folder },
     )
   }

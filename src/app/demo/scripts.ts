@@ -1,6 +1,6 @@
-/** What the demo's developer writes: for each task the files as they are right, and what it gets wrong at first. */
+/** Script of the demo's developer: the correct files of each task, and the faulty files of its first attempt. */
 
-export interface Written {
+export interface DemoFile {
   path: string
   content: string
 }
@@ -10,17 +10,17 @@ export interface DemoTask {
   title: string
   description: string
   dependsOn?: string[]
-  /** The first attempt, where it is not the right one. */
-  first?: { said: string; files: Written[] }
-  said: string
-  files: Written[]
-  /** QA sends it back as long as this is not in the difference. */
-  wanted?: { pattern: RegExp; feedback: string }
-  /** A command that needs leave. */
+  /** A faulty first attempt. */
+  firstAttempt?: { answer: string; files: DemoFile[] }
+  answer: string
+  files: DemoFile[]
+  /** QA returns the task until its diff matches the pattern. */
+  reviewRule?: { pattern: RegExp; feedback: string }
+  /** A command that needs approval. */
   command?: string
 }
 
-const couponTest: Written = {
+const couponTest: DemoFile = {
   path: 'test/coupon.test.js',
   content: `import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -41,7 +41,7 @@ test('refuses what is neither', () => {
 `,
 }
 
-const coupon = (cents: string): Written => ({
+const coupon = (cents: string): DemoFile => ({
   path: 'src/coupon.js',
   content: `/** A coupon as it is written on the slip: "10%" or "2.50". */
 export function parseCoupon(text) {
@@ -54,7 +54,7 @@ export function parseCoupon(text) {
 `,
 })
 
-const discountTest = (more: string): Written => ({
+const discountTest = (more: string): DemoFile => ({
   path: 'test/discount.test.js',
   content: `import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -70,7 +70,7 @@ test('takes an amount off', () => {
 ${more}`,
 })
 
-const discount = (rest: string): Written => ({
+const discount = (rest: string): DemoFile => ({
   path: 'src/discount.js',
   content: `/** What is left of a total after a coupon, in cents. */
 export function discounted(total, { percent = 0, cents = 0 }) {
@@ -85,11 +85,11 @@ export const demoTasks: readonly DemoTask[] = [
     title: 'Read a coupon',
     description:
       'src/coupon.js exports parseCoupon(text): "10%" gives { percent: 10 }, "2.50" gives { cents: 250 }, anything else throws. With tests in test/coupon.test.js.',
-    first: {
-      said: 'parseCoupon reads both kinds; its tests are in place.',
+    firstAttempt: {
+      answer: 'parseCoupon reads both kinds; its tests are in place.',
       files: [coupon('amount[1] * 100 + amount[2]'), couponTest],
     },
-    said: 'The two halves of the amount were joined as text and not added. Now both are numbers first.',
+    answer: 'The two halves of the amount were joined as text and not added. Now both are numbers first.',
     files: [coupon('Number(amount[1]) * 100 + Number(amount[2])'), couponTest],
   },
   {
@@ -98,11 +98,11 @@ export const demoTasks: readonly DemoTask[] = [
     description:
       'src/discount.js exports discounted(total, coupon): what is left of a total in cents after a coupon of parseCoupon. With tests in test/discount.test.js.',
     dependsOn: ['parse-coupon'],
-    first: {
-      said: 'discounted takes a percentage or an amount off; the tests pass here.',
+    firstAttempt: {
+      answer: 'discounted takes a percentage or an amount off; the tests pass here.',
       files: [discount('return Math.round(total * (1 - percent / 100)) - cents'), discountTest('')],
     },
-    said: 'A coupon can no longer turn a total negative; there is a test for it.',
+    answer: 'A coupon can no longer turn a total negative; there is a test for it.',
     files: [
       discount('return Math.max(0, Math.round(total * (1 - percent / 100)) - cents)'),
       discountTest(`
@@ -111,7 +111,7 @@ test('never pays the customer', () => {
 })
 `),
     ],
-    wanted: {
+    reviewRule: {
       pattern: /Math\.max\(0/,
       feedback:
         'src/discount.js:3: a coupon that is worth more than the basket gives a negative total: discounted(200, { cents: 250 }) is -50. It must be 0. Add a test that shows it.',
@@ -123,7 +123,7 @@ test('never pays the customer', () => {
     description:
       'src/receipt.js exports receipt(items, couponText?): one line per item, a line for the coupon if there is one, and the total. With tests in test/receipt.test.js.',
     dependsOn: ['apply-coupon'],
-    said: 'receipt lists the items, the coupon and the total.',
+    answer: 'receipt lists the items, the coupon and the total.',
     files: [
       {
         path: 'src/receipt.js',

@@ -40,7 +40,7 @@ describe('the demo', { timeout: 600_000 }, () => {
     const folder = folderWith({ 'mine.txt': 'mine' })
     const { exitCode, output } = await demo(folder)
     expect(exitCode).toBe(1)
-    expect(output).toContain('holds something else')
+    expect(output).toContain('is not empty and not a demo')
     expect(await runCli(['demo', '--dir', folder, '--json'])).toMatchObject({ exitCode: 1 })
   })
 

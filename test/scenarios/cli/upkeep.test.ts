@@ -386,7 +386,7 @@ describe('colloquy purge', () => {
       expect(refused.exitCode).toBe(2)
       expect(refused.error()).toMatchObject({
         code: 'usage',
-        message: expect.stringContaining(`"${place}" is no place`),
+        message: expect.stringContaining(`"${place}" is not a place`),
       })
     }
     expect(readdirSync(folder).filter(name => !name.startsWith('colloquy.db'))).toEqual([])

@@ -751,7 +751,7 @@ describe('opening', () => {
       await expect(openColloquy({ store: `sqlite:${file}`, archives })).rejects.toMatchObject({
         code: 'input/invalid',
         field: 'archives',
-        message: expect.stringContaining('Give a folder'),
+        message: expect.stringContaining('Name a folder'),
       })
       expect(existsSync(file)).toBe(false)
     },
@@ -778,7 +778,7 @@ describe('opening', () => {
     async store => {
       await expect(openColloquy({ store: store as string })).rejects.toMatchObject({
         code: 'store/unusable',
-        message: expect.stringMatching(/names no store. Use sqlite:path/),
+        message: expect.stringMatching(/Nothing was opened. Use sqlite:path/),
       })
     },
   )

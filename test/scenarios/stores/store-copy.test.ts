@@ -243,7 +243,7 @@ describe('a target', () => {
     for (const to of [store, `sqlite:${dirname(file)}/./${basename(file)}`, `sqlite:${file}-same`]) {
       await expect(copyStore({ from: store, to })).rejects.toMatchObject({
         code: 'store/unusable',
-        message: 'A store cannot be copied into itself.',
+        message: 'A store cannot be copied into itself. Nothing was copied; name another target.',
       })
     }
   })

@@ -1,19 +1,19 @@
 /**
- * Git as code uses it to change a repository: no hooks, no pager, no prompt, and in a process group of its own, so that
- * neither a Ctrl-C nor the end of this process cuts a change off in the middle.
+ * Runs git without hooks, pager and prompts. Each command has its own process group, so that neither Ctrl-C nor the end of
+ * this process interrupts a change.
  */
 import { spawn } from 'node:child_process'
 import { GitFailed } from '../../../errors.ts'
 import { gitEnvironment, harmless } from '../../../request/context/git.ts'
 
-interface GitAnswer {
+interface GitResult {
   exitCode: number | null
   stdout: string
   stderr: string
 }
 
-/** What git answers, whatever it is. */
-export function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> {
+/** Runs a git command. A failure is in the result. */
+export function askGit(folder: string, ...args: readonly string[]): Promise<GitResult> {
   return new Promise(resolve => {
     const child = spawn('git', [...harmless, ...args], {
       cwd: folder,
@@ -21,19 +21,19 @@ export function askGit(folder: string, ...args: readonly string[]): Promise<GitA
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     })
-    const answer: GitAnswer = { exitCode: null, stdout: '', stderr: '' }
+    const result: GitResult = { exitCode: null, stdout: '', stderr: '' }
     child.stdout.setEncoding('utf8').on('data', text => {
-      answer.stdout += text
+      result.stdout += text
     })
     child.stderr.setEncoding('utf8').on('data', text => {
-      answer.stderr += text
+      result.stderr += text
     })
-    child.on('error', error => resolve({ ...answer, stderr: error.message }))
-    child.on('close', exitCode => resolve({ ...answer, exitCode }))
+    child.on('error', error => resolve({ ...result, stderr: error.message }))
+    child.on('close', exitCode => resolve({ ...result, exitCode }))
   })
 }
 
-/** What git prints, without the line break at its end. @throws {GitFailed} */
+/** Returns the output of git without trailing whitespace. @throws {GitFailed} */
 export async function git(folder: string, ...args: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await askGit(folder, ...args)
   if (exitCode === 0) return stdout.trimEnd()
@@ -41,7 +41,7 @@ export async function git(folder: string, ...args: readonly string[]): Promise<s
   throw new GitFailed({ folder, command: args[0] ?? '', exitCode, said })
 }
 
-/** What git prints, or nothing where it says no. */
+/** Returns the output of git, undefined when the command fails. */
 export async function gitOr(folder: string, ...args: readonly string[]): Promise<string | undefined> {
   const { exitCode, stdout } = await askGit(folder, ...args)
   return exitCode === 0 ? stdout.trimEnd() : undefined
@@ -51,12 +51,12 @@ export async function isAncestor(folder: string, older: string, newer: string): 
   return (await askGit(folder, 'merge-base', '--is-ancestor', older, newer)).exitCode === 0
 }
 
-/** Whether tracked files, or new ones that are not ignored, differ from the newest commit. */
+/** Returns true if tracked files, or new files that are not ignored, differ from the newest commit. */
 export async function isDirty(folder: string): Promise<boolean> {
   return (await git(folder, 'status', '--porcelain', '-z')) !== ''
 }
 
-/** Who commits where the repository does not say: it must not fail for want of a name. */
+/** Arguments that name the committer if the repository has none: without them a commit would fail. */
 export async function identity(folder: string): Promise<string[]> {
   if (await gitOr(folder, 'config', 'user.email')) return []
   return ['-c', 'user.name=Colloquy', '-c', 'user.email=colloquy@localhost']
@@ -68,8 +68,8 @@ interface CommitState {
 }
 
 /**
- * Commits all there is in a worktree. Nothing to commit, or a commit with this very mark on top, changes nothing: so it can
- * be asked for again after a crash.
+ * Commits all changes of a worktree. Later changes are added to a newest commit with the same mark, so that the call can be
+ * repeated after a crash.
  */
 export async function commitAll(folder: string, { subject, mark }: { subject: string; mark: string }) {
   const newest = await git(folder, 'log', '-1', '--format=%B')
@@ -80,7 +80,6 @@ export async function commitAll(folder: string, { subject, mark }: { subject: st
     const message = `${subject}\n\n${mark}`
     await git(folder, ...(await identity(folder)), 'commit', '--quiet', '--no-gpg-sign', '-m', message)
   } else if (!isEmpty) {
-    // What came after it belongs to the same piece of work.
     await git(folder, ...(await identity(folder)), 'commit', '--quiet', '--no-gpg-sign', '--amend', '--no-edit')
   }
   return commitState(folder)
@@ -98,8 +97,8 @@ interface ListedWorktree {
 }
 
 export async function worktrees(folder: string): Promise<ListedWorktree[]> {
-  const listed = await git(folder, 'worktree', 'list', '--porcelain', '-z')
-  return listed.split('\0\0').flatMap(block => {
+  const output = await git(folder, 'worktree', 'list', '--porcelain', '-z')
+  return output.split('\0\0').flatMap(block => {
     const lines = block.split('\0')
     const path = lines.find(line => line.startsWith('worktree '))?.slice('worktree '.length)
     const branch = lines.find(line => line.startsWith('branch '))?.slice('branch refs/heads/'.length)

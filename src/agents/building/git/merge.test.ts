@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { commit, repositoryWith, runGit, write } from '../../../../test/support/repository.ts'
 import { commitAll, isAncestor, isDirty } from './git.ts'
-import { commitResolution, giveUp, land, type MergePlace, makeMerge } from './merge.ts'
+import { commitResolution, discardMerge, land, type MergePlace, makeMerge } from './merge.ts'
 import { openWorktree } from './worktree.ts'
 
 /** main, and a feature with one more commit. The person's checkout is elsewhere unless it is on main. */
@@ -92,7 +92,7 @@ describe('a merge', () => {
     expect(await makeMerge(place)).toMatchObject({ state: 'conflicted', files: ['a.txt'] })
     expect(await makeMerge(place)).toMatchObject({ state: 'conflicted', files: ['a.txt'] })
     expect(await commitResolution(place.path, ['a.txt'])).toEqual(['a.txt'])
-    await giveUp(place)
+    await discardMerge(place)
     expect(main()).toBe(before)
     expect(existsSync(place.path)).toBe(false)
     expect(await makeMerge(place)).toMatchObject({ state: 'conflicted' })

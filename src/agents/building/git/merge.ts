@@ -1,9 +1,9 @@
 /**
- * Takes a branch into its base without touching anybody's checkout: the merge is made in a worktree of its own, checked
- * there, and only then does the base move on to it, in one step.
+ * Merges a branch into its base without touching a person's checkout. The merge is made and checked in a separate worktree;
+ * then the base moves to it in one step.
  *
- * Every function looks first at what git has, so each can be called again after a crash at any point: a merge that was
- * made is found, one that is half made goes on or is made anew, and a base that has the work is left alone.
+ * Every function looks at the state of git first, so that it can be called again after a crash: a finished merge is
+ * reused, a half-finished one resumed or repeated.
  */
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { discard, openDetached } from './worktree.ts'
 export interface MergePlace {
   /** Any checkout of the repository. */
   repository: string
-  /** Where it is merged: a worktree that only code and the merging agent work in. */
+  /** Worktree of the merge, used by code and the merging agent only. */
   path: string
   branch: string
   base: string
@@ -24,11 +24,11 @@ export interface MergePlace {
 }
 
 type Merge =
-  /** The base has all of the branch already. */
+  /** The base includes the branch. */
   | { state: 'landed'; commit: string }
-  /** Made and committed in the worktree; the base has not moved yet. */
+  /** The merge is committed in the worktree; the base has not moved. */
   | { state: 'made'; commit: string; onto: string }
-  /** Both changed the same places; these files want a decision. */
+  /** These files are in conflict. */
   | { state: 'conflicted'; files: string[]; onto: string }
 
 export async function makeMerge(place: MergePlace): Promise<Merge> {
@@ -37,16 +37,16 @@ export async function makeMerge(place: MergePlace): Promise<Merge> {
   const onto = await git(repository, 'rev-parse', `refs/heads/${base}`)
   if (await isAncestor(repository, tip, onto)) return { state: 'landed', commit: onto }
   await openDetached(repository, path, onto)
-  const begun = await begunMerge(path, { tip, onto })
-  if (begun) return begun
+  const earlierMerge = await findMerge(path, { tip, onto })
+  if (earlierMerge) return earlierMerge
   await askGit(path, 'merge', '--abort')
   await git(path, 'reset', '--quiet', '--hard')
   await git(path, 'clean', '--quiet', '-fd')
   await git(path, 'checkout', '--quiet', '--detach', onto)
-  const who = await identity(path)
+  const committer = await identity(path)
   const { exitCode, stderr, stdout } = await askGit(
     path,
-    ...who,
+    ...committer,
     'merge',
     '--quiet',
     '--no-ff',
@@ -62,8 +62,8 @@ export async function makeMerge(place: MergePlace): Promise<Merge> {
   throw new GitFailed({ folder: path, command: 'merge', exitCode, said: (stderr || stdout).trim() })
 }
 
-/** What is in the worktree from before, if it is a merge of these two and no others. */
-async function begunMerge(path: string, { tip, onto }: { tip: string; onto: string }): Promise<Merge | undefined> {
+/** Finds a merge of these two commits in the worktree, left by a crashed call. */
+async function findMerge(path: string, { tip, onto }: { tip: string; onto: string }): Promise<Merge | undefined> {
   const head = await git(path, 'rev-parse', 'HEAD')
   const merging = await gitOr(path, 'rev-parse', '--verify', '--quiet', 'MERGE_HEAD')
   if (merging !== undefined) {
@@ -75,64 +75,63 @@ async function begunMerge(path: string, { tip, onto }: { tip: string; onto: stri
   return isBoth ? { state: 'made', commit: head, onto } : undefined
 }
 
-/** Files that want a decision still. */
+/** Lists files in conflict. */
 async function unmerged(path: string): Promise<string[]> {
-  const named = await git(path, 'diff', '--name-only', '--diff-filter=U', '-z')
-  return named.split('\0').filter(Boolean)
+  const output = await git(path, 'diff', '--name-only', '--diff-filter=U', '-z')
+  return output.split('\0').filter(Boolean)
 }
 
-/** Commits what stands in the conflicted files now. Gives those in which marks are left; then nothing is committed. */
+/** Commits the conflicted files. Returns those that still have conflict marks; then nothing is committed. */
 export async function commitResolution(path: string, files: readonly string[]): Promise<string[]> {
-  const left: string[] = []
+  const unresolved: string[] = []
   for (const file of files) {
-    const place = join(path, file)
-    const text = existsSync(place) ? await readFile(place, 'utf8') : ''
-    if (/^(<{7}|>{7}) /m.test(text)) left.push(file)
+    const filePath = join(path, file)
+    const text = existsSync(filePath) ? await readFile(filePath, 'utf8') : ''
+    if (/^(<{7}|>{7}) /m.test(text)) unresolved.push(file)
   }
-  if (left.length > 0) return left
+  if (unresolved.length > 0) return unresolved
   await git(path, 'add', '--all')
   if ((await gitOr(path, 'rev-parse', '--verify', '--quiet', 'MERGE_HEAD')) !== undefined)
     await git(path, ...(await identity(path)), 'commit', '--quiet', '--no-gpg-sign', '--no-edit')
   return []
 }
 
-type Landed =
+type Landing =
   | { landed: true }
-  /** The base moved on meanwhile: merge again. */
+  /** The base has moved since the merge: merge again. */
   | { landed: false; why: 'moved' }
-  /** Somebody's checkout is in the way: what to do. */
+  /** A checkout of the base is in the way; `reason` says what to do. */
   | { landed: false; why: 'checkout'; reason: string }
 
 /**
- * Moves the base on to a merge of it. Where nobody has it checked out, its ref is moved, if it is still where it was. A
- * checkout of it follows with git's own fast-forward, and only a clean one: a ref that moved under a checkout would make
- * it look as if somebody had undone the work.
+ * Moves the base to the merge, if it has not moved since. A clean checkout of the base is moved with git's fast-forward: if
+ * only the ref moved, the checkout would look as if the work had been undone.
  */
 export async function land(
   { repository, base }: MergePlace,
   { commit, onto }: { commit: string; onto: string },
   { movesCheckouts }: { movesCheckouts: boolean },
-): Promise<Landed> {
+): Promise<Landing> {
   const ref = `refs/heads/${base}`
-  const checkout = (await worktrees(repository)).find(one => one.branch === base)
+  const checkout = (await worktrees(repository)).find(({ branch }) => branch === base)
   if (!checkout) {
     const { exitCode } = await askGit(repository, 'update-ref', '-m', 'colloquy: merge', ref, commit, onto)
     return exitCode === 0 ? { landed: true } : { landed: false, why: 'moved' }
   }
   if ((await git(repository, 'rev-parse', ref)) !== onto) return { landed: false, why: 'moved' }
-  const waits = (because: string): Landed => ({
+  const waiting = (because: string): Landing => ({
     landed: false,
     why: 'checkout',
     reason: `${base} is checked out in ${checkout.path}${because}; bring the work in with: git -C ${checkout.path} merge --ff-only ${commit.slice(0, 12)}`,
   })
-  if (!movesCheckouts) return waits('')
+  if (!movesCheckouts) return waiting('')
   const changed = await git(checkout.path, 'status', '--porcelain', '--untracked-files=no')
-  if (changed !== '') return waits(' with changes that are not committed')
+  if (changed !== '') return waiting(' with changes that are not committed')
   const { exitCode, stderr } = await askGit(checkout.path, 'merge', '--quiet', '--ff-only', commit)
-  return exitCode === 0 ? { landed: true } : waits(`, and git says: ${stderr.trim().split('\n')[0]}`)
+  return exitCode === 0 ? { landed: true } : waiting(`, and git says: ${stderr.trim().split('\n')[0]}`)
 }
 
-/** Puts a merge that cannot be made away. The base and the branch are as they were. */
-export function giveUp({ repository, path }: MergePlace): Promise<void> {
+/** Removes a failed merge. The base and the branch stay unchanged. */
+export function discardMerge({ repository, path }: MergePlace): Promise<void> {
   return discard(repository, path)
 }

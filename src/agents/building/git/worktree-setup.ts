@@ -1,4 +1,4 @@
-/** Makes a fresh worktree ready to build in, by the project's own commands; once, and again if that was cut off. */
+/** Prepares a new worktree with the project's commands. It is repeated if a crash interrupted it. */
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { git } from './git.ts'
 
 const readyMark = 'colloquy-ready'
 
-/** @throws {IllegalState} when a command fails, with what it said */
+/** @throws {IllegalState} when a command fails, with its output */
 export async function setUp(
   folder: string,
   commands: readonly string[],
@@ -19,12 +19,15 @@ export async function setUp(
   if (existsSync(mark)) return
   const steps = commands.map(command => ({ name: command, command }))
   const results = await runChecks(steps, { folder, ...options })
-  const failed = results.find(one => !one.passed)
+  const failed = results.find(({ passed }) => !passed)
   if (failed && !options.signal.aborted) {
-    throw new IllegalState(`The worktree could not be made ready: "${failed.command}" failed.\n${failed.output}`, {
-      folder,
-      command: failed.command,
-    })
+    throw new IllegalState(
+      `The worktree could not be prepared: "${failed.command}" failed. No agent was run. Correct the command in work.setup.\n${failed.output}`,
+      {
+        folder,
+        command: failed.command,
+      },
+    )
   }
   if (!options.signal.aborted) await writeFile(mark, '')
 }

@@ -1,4 +1,4 @@
-/** Worktrees of features, beside a person's checkout and never in its way. */
+/** Worktrees of features, separate from a person's checkout. */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'

@@ -1,8 +1,8 @@
 /**
- * A worktree and a branch of a feature's own, where its agents build. A person's checkout is not touched: git keeps the
- * worktree beside it, in a folder that git does not look into.
+ * The worktree and branch of a feature, where its agents build. A person's checkout is not touched: the worktree is in a
+ * folder that git ignores.
  *
- * Whoever opens one holds the lease of the work, so what is found half made is nobody else's, and is made again.
+ * The caller holds the lease of the work. So a half-created worktree belongs to a crashed process, and is created again.
  */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -12,15 +12,15 @@ import { RepositoryMissing, WorktreeInUse } from '../../../errors.ts'
 import { askGit, git, gitOr, isAncestor, isDirty, worktrees } from './git.ts'
 
 export interface Worktree {
-  /** Of the repository: where its checkout is. */
+  /** Root folder of the repository's checkout. */
   repository: string
   path: string
-  /** Where agents work: as far below as the project's root is below the repository's. */
+  /** Folder of agents: it is to the worktree what the project's root is to the repository. */
   folder: string
   branch: string
-  /** The branch it came off, and is to be taken into. */
+  /** Branch that the work starts from and is merged into. */
   base: string
-  /** It was not there before. */
+  /** True if this call created it. */
   isNew: boolean
 }
 
@@ -37,39 +37,40 @@ interface OpenWorktree {
 }
 
 /**
- * Makes the worktree and its branch, or gives those that are there, with whatever work is in them.
+ * Creates the worktree and its branch, or opens the existing ones with the work in them.
  *
- * @throws {RepositoryMissing} when there is no repository, or nothing in it yet
+ * @throws {RepositoryMissing} when there is no repository with a commit
  */
-export async function openWorktree({ root, featureId, ...wanted }: OpenWorktree): Promise<Worktree> {
+export async function openWorktree({ root, featureId, ...options }: OpenWorktree): Promise<Worktree> {
   const { repository, prefix } = await repositoryOf(root)
-  const base = wanted.base ?? (await checkedOut(root))
-  const branch = wanted.branch ?? `colloquy/${safeName(featureId)}`
-  const path = await realPlace(resolve(root, wanted.path ?? join('.colloquy', 'worktrees', safeName(featureId))))
-  const found = { repository, path, folder: join(path, prefix), branch, base }
-  if (await isWhole(path)) return { ...found, isNew: false }
+  const base = options.base ?? (await checkedOut(root))
+  const branch = options.branch ?? `colloquy/${safeName(featureId)}`
+  const path = await realPlace(resolve(root, options.path ?? join('.colloquy', 'worktrees', safeName(featureId))))
+  const worktree = { repository, path, folder: join(path, prefix), branch, base }
+  if (await isComplete(path)) return { ...worktree, isNew: false }
   await hideFromGit(path)
   await discard(repository, path)
-  const isKnown = (await gitOr(repository, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}`)) !== undefined
-  const how = isKnown ? [path, branch] : ['-b', branch, path, base]
-  await git(repository, 'worktree', 'add', '--quiet', ...how)
-  await markWhole(path)
-  return { ...found, isNew: true }
+  const branchExists =
+    (await gitOr(repository, 'rev-parse', '--verify', '--quiet', `refs/heads/${branch}`)) !== undefined
+  const target = branchExists ? [path, branch] : ['-b', branch, path, base]
+  await git(repository, 'worktree', 'add', '--quiet', ...target)
+  await markComplete(path)
+  return { ...worktree, isNew: true }
 }
 
-/** The same without a branch, at a commit: for merging, where nothing but code works. */
+/** Opens a worktree at a commit without a branch, for merging. */
 export async function openDetached(repository: string, path: string, commit: string): Promise<void> {
-  if (await isWhole(path)) return
+  if (await isComplete(path)) return
   await hideFromGit(path)
   await discard(repository, path)
   await git(repository, 'worktree', 'add', '--quiet', '--detach', path, commit)
-  await markWhole(path)
+  await markComplete(path)
 }
 
 /**
- * Removes a worktree whose work is all in its base. The branch stays.
+ * Removes a worktree whose work is merged. The branch stays.
  *
- * @throws {WorktreeInUse} when something in it is not committed, or not in the base
+ * @throws {WorktreeInUse} when some of its work is not committed or not in the base
  */
 export async function removeWorktree({
   repository,
@@ -77,16 +78,16 @@ export async function removeWorktree({
   branch,
   base,
 }: Pick<Worktree, 'repository' | 'path' | 'branch' | 'base'>): Promise<void> {
-  if (!(await isWhole(path))) return
+  if (!(await isComplete(path))) return
   const refuse = (reason: string) => new WorktreeInUse({ folder: path, branch, reason })
   if (await isDirty(path)) throw refuse('it has changes that are not committed')
   if (!(await isAncestor(repository, branch, base))) throw refuse(`not all of it is in ${base}`)
   await git(repository, 'worktree', 'remove', path)
 }
 
-/** Removes a worktree that only code works in, whatever state it is in. */
+/** Removes a worktree of merges in any state. */
 export async function discard(repository: string, path: string): Promise<void> {
-  // Twice forced: one that was cut off while it was made is locked.
+  // The second --force is for a worktree whose creation was interrupted, which is locked.
   if (existsSync(path)) await askGit(repository, 'worktree', 'remove', '--force', '--force', path)
   await rm(path, { recursive: true, force: true })
   await askGit(repository, 'worktree', 'unlock', path)
@@ -95,26 +96,26 @@ export async function discard(repository: string, path: string): Promise<void> {
 
 /** @throws {RepositoryMissing} */
 export async function repositoryOf(root: string): Promise<{ repository: string; prefix: string }> {
-  const found = await gitOr(root, 'rev-parse', '--show-toplevel', '--show-prefix')
-  if (found === undefined) throw new RepositoryMissing({ folder: root, reason: 'is not in a git repository' })
-  const [repository = '', prefix = ''] = found.split('\n')
+  const output = await gitOr(root, 'rev-parse', '--show-toplevel', '--show-prefix')
+  if (output === undefined) throw new RepositoryMissing({ folder: root, reason: 'is not in a git repository' })
+  const [repository = '', prefix = ''] = output.split('\n')
   if ((await gitOr(root, 'rev-parse', '--verify', '--quiet', 'HEAD')) === undefined)
     throw new RepositoryMissing({ folder: root, reason: 'is in a git repository without a commit' })
   return { repository, prefix }
 }
 
-/** The branch that is checked out. @throws {RepositoryMissing} when none is */
+/** Returns the checked-out branch. @throws {RepositoryMissing} when there is none */
 async function checkedOut(root: string): Promise<string> {
   await repositoryOf(root)
   const branch = await gitOr(root, 'symbolic-ref', '--short', '--quiet', 'HEAD')
   if (branch !== undefined) return branch
   throw new RepositoryMissing({
     folder: root,
-    reason: 'has no branch checked out, so it is not known which one the work is for; name it as the base',
+    reason: 'has no branch checked out that the work could be merged into; check one out, or name the base',
   })
 }
 
-/** A name for files and branches, from an id that may have anything in it. Different ids have different names. */
+/** Returns a name for files and branches made of an id, different for each id. */
 export function safeName(id: string): string {
   const isSafe = /^[a-z0-9]([a-z0-9_-]|\.(?!\.|lock$|$)){0,59}$/.test(id)
   if (isSafe) return id
@@ -123,33 +124,33 @@ export function safeName(id: string): string {
   return `${readable.slice(0, 40).replace(/^-+|-+$/g, '')}-${digest}`.replace(/^-/, '')
 }
 
-/** Written into git's own folder of the worktree when all of it is there. */
-const wholeMark = 'colloquy-whole'
+/** File in git's folder of the worktree, written last when it is created. */
+const completeMark = 'colloquy-whole'
 
-async function isWhole(path: string): Promise<boolean> {
+async function isComplete(path: string): Promise<boolean> {
   if (!existsSync(join(path, '.git'))) return false
-  const own = await gitOr(path, 'rev-parse', '--absolute-git-dir')
-  if (own === undefined || !existsSync(join(own, wholeMark))) return false
-  const listed = await worktrees(path)
-  if (!listed.some(one => one.path === path)) return false
-  await removeStaleLock(own)
+  const gitFolder = await gitOr(path, 'rev-parse', '--absolute-git-dir')
+  if (gitFolder === undefined || !existsSync(join(gitFolder, completeMark))) return false
+  const registered = await worktrees(path)
+  if (!registered.some(worktree => worktree.path === path)) return false
+  await removeStaleLock(gitFolder)
   return true
 }
 
-async function markWhole(path: string): Promise<void> {
-  await writeFile(join(await git(path, 'rev-parse', '--absolute-git-dir'), wholeMark), '')
+async function markComplete(path: string): Promise<void> {
+  await writeFile(join(await git(path, 'rev-parse', '--absolute-git-dir'), completeMark), '')
 }
 
 const staleAfterMs = 10_000
 
-/** Whoever wrote it is gone, or it would be done by now: what it was about to write is not there. */
+/** Removes the lock of a crashed git process; its write never happened. */
 async function removeStaleLock(gitFolder: string): Promise<void> {
   const lock = join(gitFolder, 'index.lock')
-  const found = await stat(lock).catch(() => undefined)
-  if (found && Date.now() - found.mtimeMs > staleAfterMs) await rm(lock, { force: true })
+  const stats = await stat(lock).catch(() => undefined)
+  if (stats && Date.now() - stats.mtimeMs > staleAfterMs) await rm(lock, { force: true })
 }
 
-/** A file that ignores its whole folder: nothing of ours shows up in the status of the checkout around it. */
+/** Writes a .gitignore for the whole folder, so that worktrees do not show up in the status of the checkout. */
 async function hideFromGit(path: string): Promise<void> {
   const folder = dirname(path)
   await mkdir(folder, { recursive: true })
@@ -157,7 +158,7 @@ async function hideFromGit(path: string): Promise<void> {
   if (!existsSync(ignore)) await writeFile(ignore, '*\n')
 }
 
-/** As git tells it: with links resolved. */
+/** Resolves links, as git does in its output. */
 async function realPlace(path: string): Promise<string> {
   const parent = dirname(path)
   await mkdir(parent, { recursive: true })
