@@ -10,15 +10,15 @@ import type { OpenStore } from './store-under-test.ts'
 const project = 'shop'
 
 async function all(store: Store, query: Partial<AuditQuery> = {}): Promise<AuditEntry[]> {
-  const found: AuditEntry[] = []
+  const auditEntries: AuditEntry[] = []
   let cursor: string | undefined
   do {
     const page = await store.audit({ project, limit: 3, ...query, ...(cursor !== undefined && { cursor }) })
     expect(page.items.length).toBeLessThanOrEqual(3)
-    found.push(...page.items)
+    auditEntries.push(...page.items)
     cursor = page.next
   } while (cursor !== undefined)
-  return found
+  return auditEntries
 }
 
 const places = (entries: AuditEntry[]) => entries.map(({ conversationId, version }) => `${conversationId}${version}`)
@@ -37,9 +37,9 @@ export function describeAccounts(name: string, open: OpenStore): void {
         }),
       )
       await store.append(proposal('a', messageAdded('Two')))
-      const found = await all(store)
-      expect(places(found)).toEqual(['a3', 'b2', 'b1', 'a2', 'a1'])
-      expect(found[1]).toEqual({
+      const auditEntries = await all(store)
+      expect(places(auditEntries)).toEqual(['a3', 'b2', 'b1', 'a2', 'a1'])
+      expect(auditEntries[1]).toEqual({
         conversationId: 'b',
         version: 2,
         at: '2026-01-01T12:01:00.000Z',
@@ -49,14 +49,14 @@ export function describeAccounts(name: string, open: OpenStore): void {
         type: 'message.added',
         sessionId: 's',
       })
-      expect(found[3]).toMatchObject({ type: 'session.created', sessionId: 's' })
+      expect(auditEntries[3]).toMatchObject({ type: 'session.created', sessionId: 's' })
       expect(places(await all(store, { actor: 'ada' }))).toEqual(['b2', 'b1'])
       expect(places(await all(store, { channel: 'test', type: 'message.added' }))).toEqual(['a3'])
       expect(places(await all(store, { requestId }))).toEqual(['b2', 'b1'])
       expect(places(await all(store, { conversationId: 'a' }))).toEqual(['a3', 'a2', 'a1'])
       expect(places(await all(store, { since: '2026-01-01T12:00:30Z' }))).toEqual(['a3', 'b2', 'b1'])
       expect(places(await all(store, { until: '2026-01-01T12:00:30Z' }))).toEqual(['a2', 'a1'])
-      expect(await all(store, { until: '2026-01-01' })).toHaveLength(found.length)
+      expect(await all(store, { until: '2026-01-01' })).toHaveLength(auditEntries.length)
       expect(await all(store, { until: '2025-12-31' })).toEqual([])
       expect(await all(store, { actor: 'nobody' })).toEqual([])
       expect(await all(store, { project: 'nowhere' })).toEqual([])
@@ -126,20 +126,20 @@ export function describeAccounts(name: string, open: OpenStore): void {
       await store.erase({ project, messageId: erasable.messageId, origin })
       const to = memoryArchives()
       await store.purge({ project, conversationId: 'b', to, origin })
-      const left = { messages: 3, calls: 2, cost: 0.5 }
-      expect((await store.spending(project)).project).toMatchObject(left)
+      const remainingSpending = { messages: 3, calls: 2, cost: 0.5 }
+      expect((await store.spending(project)).project).toMatchObject(remainingSpending)
       const { archive } = (await store.purges(project))[0]!
       await store.restore({ project, lines: to.read(archive), origin })
       const restored = { messages: 4, calls: 3, cost: 0.75 }
       expect((await store.spending(project)).project).toMatchObject(restored)
       expect(await store.spendingOf(project, ['a', 'b', 'none'])).toMatchObject({
-        a: left,
+        a: remainingSpending,
         b: { calls: 1, cost: 0.25 },
         none: { calls: 0 },
       })
       await store.repair?.({ project })
-      const again = await reopen()
-      expect((await again.spending!(project)).project).toMatchObject(restored)
+      const reopened = await reopen()
+      expect((await reopened.spending!(project)).project).toMatchObject(restored)
     })
   })
 }

@@ -28,12 +28,13 @@ const project = 'shop'
 
 export function describeEventLog(name: string, open: OpenStore): void {
   describe(`event log on ${name}`, () => {
-    describeAppend(open)
-    describeOnce(open)
+    describeWrites(open)
     describeRead(open)
     describeNewer(open)
     describeProjects(open)
     describeSubscriptions(open)
+    describeLateSubscribers(open)
+    describeEndedSubscriptions(open)
     describePositions(open)
   })
 }
@@ -41,9 +42,17 @@ export function describeEventLog(name: string, open: OpenStore): void {
 /** The part about writing, for a store that has more than one way to do it. */
 export function describeAppends(name: string, open: OpenStore): void {
   describe(`event log on ${name}`, () => {
-    describeAppend(open)
-    describeOnce(open)
+    describeWrites(open)
   })
+}
+
+function describeWrites(open: OpenStore): void {
+  describeAppend(open)
+  describeDecisions(open)
+  describeAppendedHeads(open)
+  describeConcurrentAppends(open)
+  describeOnce(open)
+  describeKeys(open)
 }
 
 function describeAppend(open: OpenStore): void {
@@ -100,9 +109,9 @@ function describeAppend(open: OpenStore): void {
         messageAdded('three'),
       ]
       for (const message of messages) await store.append(proposal('c', message))
-      const again = await reopen()
-      expect((await allOf(again, 'c')).slice(3).map(({ event }) => event)).toEqual(messages)
-      expect((await again.verify()).damages).toEqual([])
+      const reopened = await reopen()
+      expect((await allOf(reopened, 'c')).slice(3).map(({ event }) => event)).toEqual(messages)
+      expect((await reopened.verify()).damages).toEqual([])
     })
 
     it('[P3] append takes the expected version and refuses any other, changing nothing', async () => {
@@ -143,7 +152,11 @@ function describeAppend(open: OpenStore): void {
       for (const { reason } of refused) expect(reason).toBeInstanceOf(VersionConflict)
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
+  })
+}
 
+function describeDecisions(open: OpenStore): void {
+  describe('append', () => {
     it('a decision that throws writes nothing, and those that share its commit go on', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
@@ -208,20 +221,24 @@ function describeAppend(open: OpenStore): void {
       await store.read({ project, conversationId: 'c' })
       await other.append(proposal('c', [messageAdded('x'), { type: 'session.archived', sessionId: 's' }]))
       // A decision may be asked again; the last time counts.
-      let seen: unknown[] = []
+      let received: unknown[] = []
       await store.append(
         proposal(
           'c',
           heads => {
-            seen = [heads.conversation?.version, heads.session?.head.status]
+            received = [heads.conversation?.version, heads.session?.head.status]
             return []
           },
           { session: { id: 's' } },
         ),
       )
-      expect(seen).toEqual([4, 'archived'])
+      expect(received).toEqual([4, 'archived'])
     })
+  })
+}
 
+function describeAppendedHeads(open: OpenStore): void {
+  describe('append', () => {
     it('append finds the conversation by its work item, and the one a session is on', async () => {
       const { store } = await open()
       const workItem = { type: 'feature', featureId: 'login' } as const
@@ -262,10 +279,10 @@ function describeAppend(open: OpenStore): void {
     it('append records nothing of changes that a decision makes to its heads', async () => {
       const { store } = await open()
       const joining = sessionCreated('s', { metadata: { list: [1] } })
-      const made = await store.append(proposal('a', [conversationCreated({ metadata: { list: [1] } }), joining]))
+      const appended = await store.append(proposal('a', [conversationCreated({ metadata: { list: [1] } }), joining]))
       const more = await store.append(proposal('a', messageAdded('more')))
-      const found = [(await store.conversation(project, 'a'))?.info, await store.session(project, 's')]
-      for (const head of [made.conversation?.info, made.session, more.conversation?.info, ...found]) {
+      const heads = [(await store.conversation(project, 'a'))?.info, await store.session(project, 's')]
+      for (const head of [appended.conversation?.info, appended.session, more.conversation?.info, ...heads]) {
         // They may be frozen, or copies.
         Reflect.set(head!.metadata, 'x', 1)
         Reflect.set(head!.metadata.list as number[], 1, 2)
@@ -277,7 +294,11 @@ function describeAppend(open: OpenStore): void {
       expect((await store.session(project, 's'))?.metadata).toEqual({ list: [1], b: 2 })
       expect(await store.verify()).toMatchObject({ clean: true })
     })
+  })
+}
 
+function describeConcurrentAppends(open: OpenStore): void {
+  describe('append', () => {
     it('[P2] concurrent appends through two handles get versions without gaps', async () => {
       const { store, another } = await open()
       const other = await another()
@@ -376,16 +397,16 @@ function describeAppend(open: OpenStore): void {
       const { events } = await store.append(
         proposal('c', [conversationCreated(), sessionCreated('s'), messageAdded('kept')]),
       )
-      const again = await reopen()
-      expect(await allOf(again, 'c')).toEqual(events)
-      expect(await again.session(project, 's')).toMatchObject({ id: 's', status: 'active' })
+      const reopened = await reopen()
+      expect(await allOf(reopened, 'c')).toEqual(events)
+      expect(await reopened.session(project, 's')).toMatchObject({ id: 's', status: 'active' })
     })
   })
 }
 
-function describeOnce(open: OpenStore): void {
-  const once = { key: 'key-1', digest: 'digest-1' }
+const once = { key: 'key-1', digest: 'digest-1' }
 
+function describeOnce(open: OpenStore): void {
   describe('once', () => {
     it('[P3] the same key always returns the first result', async () => {
       const { store } = await open()
@@ -411,10 +432,10 @@ function describeOnce(open: OpenStore): void {
       const { store, another } = await open()
       const other = await another()
       await store.append(proposal('c', conversationCreated()))
-      const asked = Array.from({ length: 20 }, (_, index) =>
+      const appends = Array.from({ length: 20 }, (_, index) =>
         (index % 2 === 0 ? store : other).append(proposal('c', messageAdded(`try ${index}`), { once })),
       )
-      const results = await Promise.all(asked)
+      const results = await Promise.all(appends)
       expect(results.filter(result => !result.replayed)).toHaveLength(1)
       expect(new Set(results.map(result => result.events[0]!.hash)).size).toBe(1)
       expect(await allOf(store, 'c')).toHaveLength(2)
@@ -424,8 +445,8 @@ function describeOnce(open: OpenStore): void {
       const { store, reopen } = await open()
       await store.append(proposal('c', conversationCreated()))
       const first = await store.append(proposal('c', [sessionCreated('s'), messageAdded('a')], { once }))
-      const again = await reopen()
-      const second = await again.append(proposal('c', messageAdded('b'), { once }))
+      const reopened = await reopen()
+      const second = await reopened.append(proposal('c', messageAdded('b'), { once }))
       expect(second).toMatchObject({ replayed: true, session: { id: 's' } })
       expect(second.events).toEqual(first.events)
     })
@@ -446,8 +467,8 @@ function describeOnce(open: OpenStore): void {
         heads.conversation?.info.status === 'completed' ? [] : [{ type: 'conversation.completed' }]
       await store.append(proposal('c', [conversationCreated(), { type: 'conversation.completed' }]))
       await other.append(proposal('c', { type: 'conversation.reopened' }))
-      const late = proposal('c', complete, { once: { key: 'late', digest: 'digest' }, expected: 2 })
-      await expect(store.append(late)).rejects.toThrow(VersionConflict)
+      const lateProposal = proposal('c', complete, { once: { key: 'late', digest: 'digest' }, expected: 2 })
+      await expect(store.append(lateProposal)).rejects.toThrow(VersionConflict)
       await other.append(proposal('c', complete))
       await store.append(proposal('c', complete))
       await other.append(proposal('c', { type: 'conversation.reopened' }))
@@ -474,7 +495,11 @@ function describeOnce(open: OpenStore): void {
       await errorOf(() => store.append(proposal('c', messageAdded('x'), { once, expected: 7 })))
       expect((await store.append(proposal('c', messageAdded('y'), { once }))).replayed).toBe(false)
     })
+  })
+}
 
+function describeKeys(open: OpenStore): void {
+  describe('once', () => {
     it('[P3] a different body under the same key is an error and changes nothing', async () => {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
@@ -528,27 +553,27 @@ function describeOnce(open: OpenStore): void {
       const place = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
 
-      const again = await reopen()
+      const reopened = await reopen()
       const error = await errorOf(() =>
-        again.append(proposal('c', [conversationCreated(), messageAdded('a')], { once })),
+        reopened.append(proposal('c', [conversationCreated(), messageAdded('a')], { once })),
       )
       expect(error).toBeInstanceOf(ConversationPurged)
       expect(error).toMatchObject({ facts: { conversationId: 'c', archive }, status: 410 })
-      expect(await again.conversation(project, 'c')).toBeUndefined()
+      expect(await reopened.conversation(project, 'c')).toBeUndefined()
 
-      expect(await errorOf(() => again.append(proposal('c', [], { once: nothing })))).toMatchObject({
+      expect(await errorOf(() => reopened.append(proposal('c', [], { once: nothing })))).toMatchObject({
         code: 'conversation/purged',
         facts: { conversationId: 'c', archive },
       })
 
-      await again.restore({ project, lines: place.read(archive), origin })
-      expect(await again.append(proposal('c', [], { once: nothing }))).toMatchObject({ events: [], replayed: true })
-      const replayed = await again.append(proposal('c', messageAdded('a'), { once }))
+      await reopened.restore({ project, lines: place.read(archive), origin })
+      expect(await reopened.append(proposal('c', [], { once: nothing }))).toMatchObject({ events: [], replayed: true })
+      const replayed = await reopened.append(proposal('c', messageAdded('a'), { once }))
       expect(replayed.replayed).toBe(true)
       expect(replayed.events.map(event => event.hash)).toEqual(first.events.map(event => event.hash))
 
-      const { archive: newest } = await again.purge({ project, conversationId: 'c', to: place, origin })
-      expect(await errorOf(() => again.append(proposal('c', messageAdded('a'), { once })))).toMatchObject({
+      const { archive: newest } = await reopened.purge({ project, conversationId: 'c', to: place, origin })
+      expect(await errorOf(() => reopened.append(proposal('c', messageAdded('a'), { once })))).toMatchObject({
         facts: { conversationId: 'c', archive: newest },
       })
     })
@@ -626,22 +651,25 @@ function describeRead(open: OpenStore): void {
       const { store, reopen } = await open()
       const ids = ['a/b', '..', 'it\'s "quoted"', '登录', 'ñandú', '🜁', 'x'.repeat(512), "'; drop table events; --"]
       for (const id of ids) await store.append(proposal(id, [conversationCreated(), messageAdded(id)]))
-      const again = await reopen()
-      for (const id of ids) expect(textsIn(await allOf(again, id))).toEqual([id])
+      const reopened = await reopen()
+      for (const id of ids) expect(textsIn(await allOf(reopened, id))).toEqual([id])
     })
 
     it('read gives NUL bytes and lone surrogates back as they were', async () => {
       const { store, reopen } = await open()
-      const odd = 'a\0b \ud800 \udfff\ud83d é \u2028 \u0001'
+      const unusualText = 'a\0b \ud800 \udfff\ud83d é \u2028 \u0001'
       await store.append(
-        proposal('c', [conversationCreated({ title: odd, metadata: { [odd]: odd } }), messageAdded(odd)]),
+        proposal('c', [
+          conversationCreated({ title: unusualText, metadata: { [unusualText]: unusualText } }),
+          messageAdded(unusualText),
+        ]),
       )
-      const again = await reopen()
-      const events = await allOf(again, 'c')
-      expect(events[0]?.event).toMatchObject({ title: odd, metadata: { [odd]: odd } })
-      expect(textsIn(events)).toEqual([odd])
-      expect((await again.conversation(project, 'c'))?.info.title).toBe(odd)
-      expect((await again.verify()).damages).toEqual([])
+      const reopened = await reopen()
+      const events = await allOf(reopened, 'c')
+      expect(events[0]?.event).toMatchObject({ title: unusualText, metadata: { [unusualText]: unusualText } })
+      expect(textsIn(events)).toEqual([unusualText])
+      expect((await reopened.conversation(project, 'c'))?.info.title).toBe(unusualText)
+      expect((await reopened.verify()).damages).toEqual([])
     })
   })
 }
@@ -674,8 +702,8 @@ function describeNewer(open: OpenStore): void {
     it('an event of a newer program is kept and passed through by read and subscribe', async () => {
       const { store, reopen } = await withNewer()
       await store.append(proposal('c', messageAdded('after')))
-      const again = await reopen()
-      const events = await allOf(again, 'c')
+      const reopened = await reopen()
+      const events = await allOf(reopened, 'c')
       expect(events.map(event => event.event)).toEqual([
         { type: 'conversation.created', title: 'T', workItem: { type: 'thread', threadId: 't' } },
         unknown('poll.opened', 4, { question: 'a\0b\ud800', options: [1, null] }),
@@ -684,7 +712,7 @@ function describeNewer(open: OpenStore): void {
         unknown('session.created', 2, { sessionId: 's', more: true }),
         expect.objectContaining({ type: 'message.added' }),
       ])
-      expect(await nextEvents(again.subscribe({ project, from: 'start' }), 6)).toEqual(events)
+      expect(await nextEvents(reopened.subscribe({ project, from: 'start' }), 6)).toEqual(events)
     })
 
     it('an event of a newer program is proved by the same chain and leaves the store clean', async () => {
@@ -768,8 +796,8 @@ function describeProjects(open: OpenStore): void {
         await store.append(proposal(`other-${i}`, [conversationCreated(), ...texts], { project: 'bank' }))
       }
       await store.append(proposal('c', messageAdded('signal')))
-      const seen = await nextEvents(shop, 2)
-      expect(seen.map(event => [event.project, event.version])).toEqual([
+      const received = await nextEvents(shop, 2)
+      expect(received.map(event => [event.project, event.version])).toEqual([
         ['shop', 1],
         ['shop', 2],
       ])
@@ -805,8 +833,8 @@ function describeSubscriptions(open: OpenStore): void {
         proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b'), messageAdded('c')]),
       )
       for (const [index, { position }] of events.entries()) {
-        const rest = await nextEvents(store.subscribe({ project, from: position }), events.length - index - 1)
-        expect(rest).toEqual(events.slice(index + 1))
+        const laterEvents = await nextEvents(store.subscribe({ project, from: position }), events.length - index - 1)
+        expect(laterEvents).toEqual(events.slice(index + 1))
       }
     })
 
@@ -845,7 +873,8 @@ function describeSubscriptions(open: OpenStore): void {
         nextEvents(other.subscribe({ project, from: 'start' }), count),
       ]
       await Promise.all(writing)
-      for (const seen of await Promise.all(readers)) expectEveryEventOnce(seen, { a: 211, b: 211, c: 211, d: 211 })
+      for (const received of await Promise.all(readers))
+        expectEveryEventOnce(received, { a: 211, b: 211, c: 211, d: 211 })
     })
 
     it('[P2] all subscribers see one order across conversations, the order of the log', async () => {
@@ -861,11 +890,15 @@ function describeSubscriptions(open: OpenStore): void {
         }),
       )
       const orders = [await live, await elsewhere, await nextEvents(store.subscribe({ project, from: 'start' }), 80)]
-      const [first, ...rest] = orders.map(seen => seen.map(event => event.position))
+      const [first, ...rest] = orders.map(received => received.map(event => event.position))
       expect(new Set(first).size).toBe(80)
       for (const order of rest) expect(order).toEqual(first)
     })
+  })
+}
 
+function describeLateSubscribers(open: OpenStore): void {
+  describe('subscribe', () => {
     it('[P2] a subscriber is woken by what another handle appended', async () => {
       const { store, another } = await open()
       const other = await another()
@@ -891,18 +924,18 @@ function describeSubscriptions(open: OpenStore): void {
       const writing = (async () => {
         for (let i = 0; i < 100; i++) await other.append(proposal('c', messageAdded(`${i}`)))
       })()
-      const seen: RecordedEvent[] = []
+      const received: RecordedEvent[] = []
       let handle = store
       let from = 'start'
-      for (let round = 1; seen.length < 101; round++) {
+      for (let round = 1; received.length < 101; round++) {
         const events = handle.subscribe({ project, from })
-        seen.push(...(await nextEvents(events, Math.min(1 + (round % 7), 101 - seen.length))))
+        received.push(...(await nextEvents(events, Math.min(1 + (round % 7), 101 - received.length))))
         await events.return?.()
-        from = seen.at(-1)!.position
+        from = received.at(-1)!.position
         if (round % 10 === 0) handle = await reopen()
       }
       await writing
-      expectEveryEventOnce(seen, { c: 101 })
+      expectEveryEventOnce(received, { c: 101 })
     })
 
     it('[P2] a subscriber of one conversation gets all of it and nothing else, from anywhere and however far behind', async () => {
@@ -941,13 +974,13 @@ function describeSubscriptions(open: OpenStore): void {
       const { store } = await open()
       await store.append(proposal('c', conversationCreated()))
       const slow = store.subscribe({ project, from: 'start' })
-      const seen: RecordedEvent[] = []
+      const received: RecordedEvent[] = []
       for (let round = 0; round < 20; round++) {
         await store.append(proposal('c', manySaid(150)))
-        seen.push(...(await nextEvents(slow, 2)))
+        received.push(...(await nextEvents(slow, 2)))
       }
-      seen.push(...(await nextEvents(slow, 3001 - seen.length)))
-      expectEveryEventOnce(seen, { c: 3001 })
+      received.push(...(await nextEvents(slow, 3001 - received.length)))
+      expectEveryEventOnce(received, { c: 3001 })
     })
 
     it('a subscriber that never reads costs a cursor, not a queue', async () => {
@@ -961,7 +994,11 @@ function describeSubscriptions(open: OpenStore): void {
       expect(heapUsed() - before).toBeLessThan(18_000_000)
       expectEveryEventOnce(await nextEvents(readers[7]!, 3001), { c: 3001 })
     })
+  })
+}
 
+function describeEndedSubscriptions(open: OpenStore): void {
+  describe('subscribe', () => {
     it('return() ends a subscription, also while an event is awaited', async () => {
       const { store } = await open()
       const events = store.subscribe({ project })
@@ -1016,12 +1053,12 @@ function describeSubscriptions(open: OpenStore): void {
       const { store } = await open()
       await store.append(proposal('c', [conversationCreated(), messageAdded('a'), messageAdded('b')]))
       const events = store.subscribe({ project, from: 'start' })
-      const seen: number[] = []
+      const received: number[] = []
       for await (const { version } of events) {
-        seen.push(version)
+        received.push(version)
         if (version === 2) break
       }
-      expect(seen).toEqual([1, 2])
+      expect(received).toEqual([1, 2])
       expect(await events.next()).toEqual(ended)
     })
 
@@ -1074,19 +1111,19 @@ function describePositions(open: OpenStore): void {
       await store.append(proposal('c', [conversationCreated(), messageAdded('a')]))
       const from = await store.position()
       const other = await another()
-      const again = await reopen()
-      await again.append(proposal('c', messageAdded('b')))
+      const reopened = await reopen()
+      await reopened.append(proposal('c', messageAdded('b')))
       expect(textsIn(await nextEvents(other.subscribe({ project, from }), 1))).toEqual(['b'])
-      expect(textsIn(await nextEvents(again.subscribe({ project, from }), 1))).toEqual(['b'])
+      expect(textsIn(await nextEvents(reopened.subscribe({ project, from }), 1))).toEqual(['b'])
     })
 
     it('[P2] a position holds when the event it names was purged since', async () => {
       const { store } = await open()
       await store.append(proposal('kept', conversationCreated()))
-      const gone = await store.append(proposal('gone', [conversationCreated(), messageAdded('x')]))
+      const purgedEvents = await store.append(proposal('gone', [conversationCreated(), messageAdded('x')]))
       await store.purge({ project, conversationId: 'gone', to: memoryArchives(), origin })
       await store.append(proposal('kept', messageAdded('after')))
-      for (const { position } of gone.events) {
+      for (const { position } of purgedEvents.events) {
         expect(textsIn(await nextEvents(store.subscribe({ project, from: position }), 1))).toEqual(['after'])
       }
     })
@@ -1094,12 +1131,12 @@ function describePositions(open: OpenStore): void {
     it('[P2] positions are never used again, also after the newest events were purged', async () => {
       const { store, another, reopen } = await open()
       await store.append(proposal('kept', conversationCreated()))
-      const gone = await store.append(proposal('gone', [conversationCreated(), messageAdded('x')]))
+      const purgedEvents = await store.append(proposal('gone', [conversationCreated(), messageAdded('x')]))
       await store.purge({ project, conversationId: 'gone', to: memoryArchives(), origin })
       const here = await store.append(proposal('kept', messageAdded('here')))
       await (await another()).append(proposal('kept', messageAdded('elsewhere')))
       const later = await (await reopen()).append(proposal('kept', messageAdded('later')))
-      const positions = [...gone.events, ...here.events, ...later.events].map(event => event.position)
+      const positions = [...purgedEvents.events, ...here.events, ...later.events].map(event => event.position)
       expect(new Set(positions).size).toBe(positions.length)
     })
   })
@@ -1121,15 +1158,15 @@ function manySaid(count: number, text = 'x') {
 }
 
 /** Each conversation's versions are all there, in order, none twice. */
-function expectEveryEventOnce(seen: readonly RecordedEvent[], versions: Record<string, number>): void {
+function expectEveryEventOnce(received: readonly RecordedEvent[], versions: Record<string, number>): void {
   const byConversation = new Map<string, number[]>()
-  for (const { conversationId, version } of seen) {
+  for (const { conversationId, version } of received) {
     byConversation.set(conversationId, [...(byConversation.get(conversationId) ?? []), version])
   }
   for (const [id, count] of Object.entries(versions)) {
     expect(byConversation.get(id)).toEqual(Array.from({ length: count }, (_, index) => index + 1))
   }
-  expect(seen).toHaveLength(Object.values(versions).reduce((sum, count) => sum + count, 0))
+  expect(received).toHaveLength(Object.values(versions).reduce((sum, count) => sum + count, 0))
 }
 
 /** Memory in use after a garbage collection. */

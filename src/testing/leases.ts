@@ -13,6 +13,7 @@ const minute = 60_000
 export function describeLeases(storeName: string, open: OpenStore): void {
   describe(`leases on ${storeName}`, () => {
     describeHolding(open)
+    describeReleasing(open)
     describeGenerations(open)
     describeQueue(open)
     describeFence(open)
@@ -119,7 +120,9 @@ function describeHolding(open: OpenStore): void {
       expect(await claim(store, 'ada', 365 * 24 * 60 * minute)).toMatchObject({ holder: 'ada' })
     },
   )
+}
 
+function describeReleasing(open: OpenStore): void {
   it('a lease is free when it was released', async () => {
     const { store } = await open()
     const { generation } = await claim(store, 'holder')
@@ -142,9 +145,9 @@ function describeHolding(open: OpenStore): void {
   it('a lease holds across opening the store again', async () => {
     const { store, reopen } = await open()
     const lease = await claim(store, 'holder')
-    const again = await reopen()
-    expect(await holderOf(again)).toEqual(lease)
-    expect(await errorOf(() => claim(again, 'grace'))).toBeInstanceOf(LeaseHeld)
+    const reopened = await reopen()
+    expect(await holderOf(reopened)).toEqual(lease)
+    expect(await errorOf(() => claim(reopened, 'grace'))).toBeInstanceOf(LeaseHeld)
   })
 
   it('[P11] of many claims at the same moment through two handles, exactly one wins', async () => {
@@ -216,16 +219,16 @@ function describeQueue(open: OpenStore): void {
     const asking = Array.from({ length: 20 }, (_, index) =>
       handles[index % 2]!.claimAny({ project, names: many, holder: `worker ${index}`, forMs: minute }),
     )
-    const taken = (await Promise.all(asking)).flatMap(lease => lease ?? [])
-    expect(new Set(taken.map(lease => lease.name)).size).toBe(taken.length)
+    const takenLeases = (await Promise.all(asking)).flatMap(lease => lease ?? [])
+    expect(new Set(takenLeases.map(lease => lease.name)).size).toBe(takenLeases.length)
     // A caller that was passed over while others took theirs tries again.
-    let rest = await store.claimAny({ project, names: many, holder: 'last', forMs: minute })
-    const late: string[] = []
-    while (rest) {
-      late.push(rest.name)
-      rest = await store.claimAny({ project, names: many, holder: 'last', forMs: minute })
+    let lastLease = await store.claimAny({ project, names: many, holder: 'last', forMs: minute })
+    const lateNames: string[] = []
+    while (lastLease) {
+      lateNames.push(lastLease.name)
+      lastLease = await store.claimAny({ project, names: many, holder: 'last', forMs: minute })
     }
-    expect([...taken.map(lease => lease.name), ...late].sort()).toEqual([...many].sort())
+    expect([...takenLeases.map(lease => lease.name), ...lateNames].sort()).toEqual([...many].sort())
   })
 
   it('[P11] claiming one of several leases fences off its previous holder', async () => {
@@ -233,12 +236,12 @@ function describeQueue(open: OpenStore): void {
     await store.append(proposal('c', conversationCreated()))
     const old = (await next(store, 'holder'))!
     clock.now += minute
-    const taken = (await next(store, 'grace'))!
-    expect(taken.name).toBe(old.name)
+    const lease = (await next(store, 'grace'))!
+    expect(lease.name).toBe(old.name)
     expect(
       await errorOf(() => store.append(proposal('c', messageAdded('stale'), { fence: fenceOf(old) }))),
     ).toBeInstanceOf(LeaseLost)
-    await store.append(proposal('c', messageAdded('mine'), { fence: fenceOf(taken) }))
+    await store.append(proposal('c', messageAdded('mine'), { fence: fenceOf(lease) }))
   })
 }
 

@@ -19,11 +19,13 @@ export function describeSearch(name: string, open: OpenStore): void {
     describeWords(open)
     describeAnyInput(open)
     describeFilters(open)
+    describeConversationFilters(open)
     describeRanking(open)
     describeHighlights(open)
     describeVisibleHits(open)
     describeFreshness(open)
     describeTitles(open)
+    describeTitlePages(open)
   })
 }
 
@@ -34,9 +36,9 @@ async function storeWithMessages(open: OpenStore, ...texts: Array<string | Messa
   const messages = texts.map(text => (typeof text === 'string' ? messageAdded(text) : text))
   await store.append(proposal('c', [conversationCreated(), ...messages]))
   const textOf = new Map(messages.map(message => [message.messageId, message.parts.map(plain).join(' ')]))
-  const found = async (text: string, more: Partial<SearchQuery> = {}) =>
+  const foundTexts = async (text: string, more: Partial<SearchQuery> = {}) =>
     (await store.search({ project, text, ...more })).map(hit => textOf.get(hit.messageId))
-  return { ...opened, store, found }
+  return { ...opened, store, foundTexts }
 }
 
 function plain(part: MessageAdded['parts'][number]): string {
@@ -45,15 +47,16 @@ function plain(part: MessageAdded['parts'][number]): string {
 
 function describeWords(open: OpenStore): void {
   it('search finds a word by its stem, in both directions', async () => {
-    const { found } = await storeWithMessages(open, 'We are planning it', 'The plan stands', 'Nothing here')
-    expect((await found('planning')).sort()).toEqual(['The plan stands', 'We are planning it'])
-    expect((await found('plans')).sort()).toEqual(['The plan stands', 'We are planning it'])
+    const { foundTexts } = await storeWithMessages(open, 'We are planning it', 'The plan stands', 'Nothing here')
+    expect((await foundTexts('planning')).sort()).toEqual(['The plan stands', 'We are planning it'])
+    expect((await foundTexts('plans')).sort()).toEqual(['The plan stands', 'We are planning it'])
   })
 
   it('search ignores case and diacritics', async () => {
-    const { found } = await storeWithMessages(open, 'Le café est fermé', 'Ñandú')
-    for (const text of ['cafe', 'CAFÉ', 'café', 'cafe\u0301']) expect(await found(text)).toEqual(['Le café est fermé'])
-    expect(await found('nandu')).toEqual(['Ñandú'])
+    const { foundTexts } = await storeWithMessages(open, 'Le café est fermé', 'Ñandú')
+    for (const text of ['cafe', 'CAFÉ', 'café', 'cafe\u0301'])
+      expect(await foundTexts(text)).toEqual(['Le café est fermé'])
+    expect(await foundTexts('nandu')).toEqual(['Ñandú'])
   })
 
   it('search finds words inside texts of any script, and not what is not there', async () => {
@@ -66,10 +69,10 @@ function describeWords(open: OpenStore): void {
       ['صفحة تسجيل الدخول', 'تسجيل', 'ليجست'],
       ['deploy 🚀 today', 'today', 'yadot'],
     ] as const
-    const { found } = await storeWithMessages(open, ...scripts.map(([text]) => text))
+    const { foundTexts } = await storeWithMessages(open, ...scripts.map(([text]) => text))
     for (const [text, there, notThere] of scripts) {
-      expect(await found(there)).toEqual([text])
-      expect(await found(notThere)).toEqual([])
+      expect(await foundTexts(there)).toEqual([text])
+      expect(await foundTexts(notThere)).toEqual([])
     }
   })
 
@@ -79,10 +82,10 @@ function describeWords(open: OpenStore): void {
       ['NFC', 'NFD'],
       ['NFD', 'NFC'],
     ] as const) {
-      const said = texts.map(text => `see ${text} there`.normalize(stored))
-      const { store, found } = await storeWithMessages(open, ...said)
+      const storedTexts = texts.map(text => `see ${text} there`.normalize(stored))
+      const { store, foundTexts } = await storeWithMessages(open, ...storedTexts)
       for (const [index, text] of texts.entries()) {
-        expect(await found(text.normalize(typed))).toEqual([said[index]])
+        expect(await foundTexts(text.normalize(typed))).toEqual([storedTexts[index]])
         await store.append(proposal(text, conversationCreated({ title: `${text} today`.normalize(stored) })))
         const titles = await store.searchTitles({ project, text: `${text} today`.normalize(typed) })
         expect(titles[0]?.conversationId).toBe(text)
@@ -95,10 +98,10 @@ function describeWords(open: OpenStore): void {
   })
 
   it('search needs any of the words, and quoted ones together', async () => {
-    const { found } = await storeWithMessages(open, 'red apple', 'green apple', 'apple that is red')
-    expect((await found('red green')).sort()).toEqual(['apple that is red', 'green apple', 'red apple'])
-    expect(await found('"red apple"')).toEqual(['red apple'])
-    expect(await found('"apple red"')).toEqual([])
+    const { foundTexts } = await storeWithMessages(open, 'red apple', 'green apple', 'apple that is red')
+    expect((await foundTexts('red green')).sort()).toEqual(['apple that is red', 'green apple', 'red apple'])
+    expect(await foundTexts('"red apple"')).toEqual(['red apple'])
+    expect(await foundTexts('"apple red"')).toEqual([])
   })
 
   it('search covers tool calls, tool results and files, not reasoning', async () => {
@@ -121,10 +124,10 @@ function describeWords(open: OpenStore): void {
   })
 
   it('search finds words next to NUL bytes and lone surrogates', async () => {
-    const { found } = await storeWithMessages(open, 'before\0after', 'low\ud800high')
-    expect(await found('after')).toEqual(['before\0after'])
-    expect(await found('before')).toEqual(['before\0after'])
-    expect(await found('high')).toEqual(['low\ud800high'])
+    const { foundTexts } = await storeWithMessages(open, 'before\0after', 'low\ud800high')
+    expect(await foundTexts('after')).toEqual(['before\0after'])
+    expect(await foundTexts('before')).toEqual(['before\0after'])
+    expect(await foundTexts('high')).toEqual(['low\ud800high'])
   })
 }
 
@@ -136,17 +139,17 @@ function describeAnyInput(open: OpenStore): void {
   ]
 
   it('search takes quotes, operators and any other input without a syntax error', async () => {
-    const { store, found } = await storeWithMessages(open, 'an apple a day')
+    const { store, foundTexts } = await storeWithMessages(open, 'an apple a day')
     for (const text of oddities) {
-      expect(await found(text)).toBeInstanceOf(Array)
+      expect(await foundTexts(text)).toBeInstanceOf(Array)
       expect(await store.searchTitles({ project, text })).toBeInstanceOf(Array)
     }
   })
 
   it('search takes words that are operators elsewhere as words', async () => {
-    const { found } = await storeWithMessages(open, 'this or that', 'neither')
-    expect(await found('OR')).toEqual(['this or that'])
-    expect(await found('that NOT')).toEqual(['this or that'])
+    const { foundTexts } = await storeWithMessages(open, 'this or that', 'neither')
+    expect(await foundTexts('OR')).toEqual(['this or that'])
+    expect(await foundTexts('that NOT')).toEqual(['this or that'])
   })
 
   const anyText = fc.oneof(
@@ -190,8 +193,8 @@ function describeAnyInput(open: OpenStore): void {
   })
 
   it('search takes a pasted page as a query like any other', async () => {
-    const { found } = await storeWithMessages(open, 'an apple a day')
-    expect(await found(`apple ${'lorem ipsum '.repeat(5000)}`)).toEqual(['an apple a day'])
+    const { foundTexts } = await storeWithMessages(open, 'an apple a day')
+    expect(await foundTexts(`apple ${'lorem ipsum '.repeat(5000)}`)).toEqual(['an apple a day'])
   })
 }
 
@@ -209,7 +212,7 @@ function expectSound({ snippet, highlights, score }: SearchHit): void {
 
 function describeFilters(open: OpenStore): void {
   it('search filters by conversation, author and role', async () => {
-    const { store, found } = await storeWithMessages(
+    const { store, foundTexts } = await storeWithMessages(
       open,
       messageAdded('apple one', { author: 'holder' }),
       messageAdded('apple two', { role: 'assistant', author: 'dev' }),
@@ -218,12 +221,12 @@ function describeFilters(open: OpenStore): void {
     await store.append(
       proposal('other', [conversationCreated(), messageAdded('apple elsewhere', { author: 'holder' })]),
     )
-    expect(await found('apple', { conversationId: 'c', author: 'holder' })).toEqual(['apple one'])
-    expect(await found('apple', { role: 'assistant' })).toEqual(['apple two'])
-    expect(await found('apple', { role: 'system', author: 'holder' })).toEqual([])
+    expect(await foundTexts('apple', { conversationId: 'c', author: 'holder' })).toEqual(['apple one'])
+    expect(await foundTexts('apple', { role: 'assistant' })).toEqual(['apple two'])
+    expect(await foundTexts('apple', { role: 'system', author: 'holder' })).toEqual([])
     expect(await store.search({ project, text: 'apple', author: 'holder' })).toHaveLength(2)
-    expect(await found('apple', { conversationId: 'none' })).toEqual([])
-    expect(await found('apple', { author: 'nobody' })).toEqual([])
+    expect(await foundTexts('apple', { conversationId: 'none' })).toEqual([])
+    expect(await foundTexts('apple', { author: 'nobody' })).toEqual([])
   })
 
   it('search filters by time, both ends included', async () => {
@@ -306,7 +309,9 @@ function describeFilters(open: OpenStore): void {
     )
     expect(await store.search({ project, text: 'apple', phase: 'plan' })).toHaveLength(1)
   })
+}
 
+function describeConversationFilters(open: OpenStore): void {
   it('search by participant finds messages of all authors in the conversation', async () => {
     const { store } = await open()
     await store.append(
@@ -338,22 +343,28 @@ function describeFilters(open: OpenStore): void {
         messageAdded('stays', { author: 'twice' }),
       ]),
     )
-    const found = async (participant: string) => (await store.search({ project, text: 'apple', participant })).length
-    expect([await found('once'), await found('twice')]).toEqual([1, 1])
+    const foundTexts = async (participant: string) =>
+      (await store.search({ project, text: 'apple', participant })).length
+    expect([await foundTexts('once'), await foundTexts('twice')]).toEqual([1, 1])
     for (const messageId of ['m1', 'm2']) await store.erase({ project, messageId, origin })
-    expect([await found('once'), await found('twice')]).toEqual([0, 1])
+    expect([await foundTexts('once'), await foundTexts('twice')]).toEqual([0, 1])
     await store.append(proposal('a', messageAdded('back', { author: 'once' })))
-    expect(await found('once')).toBe(1)
+    expect(await foundTexts('once')).toBe(1)
   })
 
   it('search filters by the agents that have a session on the conversation, or had one', async () => {
     const { store } = await open()
-    const gone = sessionCreated('s2', { agentName: 'dev' })
+    const endedSession = sessionCreated('s2', { agentName: 'dev' })
     await store.append(
       proposal('a', [conversationCreated(), messageAdded('apple'), sessionCreated('s1', { agentName: 'qa' })]),
     )
     await store.append(
-      proposal('b', [conversationCreated(), messageAdded('apple'), gone, { type: 'session.deleted', sessionId: 's2' }]),
+      proposal('b', [
+        conversationCreated(),
+        messageAdded('apple'),
+        endedSession,
+        { type: 'session.deleted', sessionId: 's2' },
+      ]),
     )
     const conversations = async (agent: string) =>
       (await store.search({ project, text: 'apple', agent })).map(hit => hit.conversationId)
@@ -389,32 +400,32 @@ function describeFilters(open: OpenStore): void {
   })
 
   it('[P12] search finds nothing of another project', async () => {
-    const { store, found } = await storeWithMessages(open, 'apple')
+    const { store, foundTexts } = await storeWithMessages(open, 'apple')
     await store.append(
       proposal('c', [conversationCreated({ title: 'Apple pie' }), messageAdded('apple pie')], { project: 'bank' }),
     )
-    expect(await found('apple')).toEqual(['apple'])
-    expect(await found('apple', { conversationId: 'c' })).toEqual(['apple'])
-    expect(await found('pie')).toEqual([])
+    expect(await foundTexts('apple')).toEqual(['apple'])
+    expect(await foundTexts('apple', { conversationId: 'c' })).toEqual(['apple'])
+    expect(await foundTexts('pie')).toEqual([])
     expect(await store.searchTitles({ project, text: 'Apple pie' })).toEqual([])
     expect(await store.search({ project: 'mill', text: 'apple' })).toEqual([])
   })
 
   it('search does not take the notes of the index for words of a message', async () => {
-    const { found } = await storeWithMessages(open, 'apple')
+    const { foundTexts } = await storeWithMessages(open, 'apple')
     for (const text of ['p1', 'c1', 'p1 c1', 'place', 'text apple']) {
-      expect(await found(text)).toEqual(text.includes('apple') ? ['apple'] : [])
+      expect(await foundTexts(text)).toEqual(text.includes('apple') ? ['apple'] : [])
     }
   })
 
   it('search gives a page at a time', async () => {
     const { store } = await storeWithMessages(open, ...Array.from({ length: 25 }, (_, index) => `apple number${index}`))
-    const seen: string[] = []
+    const texts: string[] = []
     for (let offset = 0; offset < 25; offset += 10) {
       const page = await store.search({ project, text: 'apple', limit: 10, offset })
-      seen.push(...page.map(hit => hit.messageId))
+      texts.push(...page.map(hit => hit.messageId))
     }
-    expect(new Set(seen).size).toBe(25)
+    expect(new Set(texts).size).toBe(25)
     expect(await store.search({ project, text: 'apple' })).toHaveLength(20)
   })
 }
@@ -425,59 +436,59 @@ function describeRanking(open: OpenStore): void {
     ['in one conversation', { conversationId: 'c' }],
   ] as const)('%s', (_, where) => {
     const searchOf = async (...texts: Array<string | MessageAdded>) => {
-      const { found } = await storeWithMessages(open, ...texts)
-      return (text: string, more: Partial<SearchQuery> = {}) => found(text, { ...where, ...more })
+      const { foundTexts } = await storeWithMessages(open, ...texts)
+      return (text: string, more: Partial<SearchQuery> = {}) => foundTexts(text, { ...where, ...more })
     }
 
     it('search ignores words that most messages have, unless there are no others', async () => {
       const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
-      const found = await searchOf('login without it', ...common, 'the form to login')
-      expect(await found('the login form', { limit: 2 })).toEqual(['the form to login', 'login without it'])
-      expect(await found('the form', { limit: 50 })).toHaveLength(50)
-      expect(await found('the')).toHaveLength(20)
+      const foundTexts = await searchOf('login without it', ...common, 'the form to login')
+      expect(await foundTexts('the login form', { limit: 2 })).toEqual(['the form to login', 'login without it'])
+      expect(await foundTexts('the form', { limit: 50 })).toHaveLength(50)
+      expect(await foundTexts('the')).toHaveLength(20)
     })
 
     it('search by words that most messages have finds those messages where none has the other words', async () => {
       const common = Array.from({ length: 1100 }, (_, index) => `the form number${index}`)
-      const found = await searchOf(messageAdded('a login of its own', { author: 'dev' }), ...common)
-      expect(await found('the form zebra', { limit: 2000 })).toHaveLength(1100)
-      expect(await found('form zebra', { limit: 300, offset: 900 })).toHaveLength(200)
-      expect(await found('form login', { author: 'user' })).toHaveLength(20)
-      expect(await found('form login', { limit: 2000 })).toContain('a login of its own')
-      expect(await found('zebra')).toEqual([])
+      const foundTexts = await searchOf(messageAdded('a login of its own', { author: 'dev' }), ...common)
+      expect(await foundTexts('the form zebra', { limit: 2000 })).toHaveLength(1100)
+      expect(await foundTexts('form zebra', { limit: 300, offset: 900 })).toHaveLength(200)
+      expect(await foundTexts('form login', { author: 'user' })).toHaveLength(20)
+      expect(await foundTexts('form login', { limit: 2000 })).toContain('a login of its own')
+      expect(await foundTexts('zebra')).toEqual([])
     })
 
     it('search gives messages with all the words first where hundreds have them, and the others on later pages, each once', async () => {
       const both = Array.from({ length: 320 }, (_, index) => `apple pear number${index}`)
-      const one = Array.from({ length: 30 }, (_, index) => `apple plum number${index}`)
-      const found = await searchOf(...one.slice(15), ...both, ...one.slice(0, 15))
+      const oneWordTexts = Array.from({ length: 30 }, (_, index) => `apple plum number${index}`)
+      const foundTexts = await searchOf(...oneWordTexts.slice(15), ...both, ...oneWordTexts.slice(0, 15))
       const pages: Array<string | undefined> = []
       for (let offset = 0; offset < 360; offset += 120)
-        pages.push(...(await found('apple pear', { limit: 120, offset })))
+        pages.push(...(await foundTexts('apple pear', { limit: 120, offset })))
       expect(new Set(pages.slice(0, 320))).toEqual(new Set(both))
-      expect(new Set(pages.slice(320))).toEqual(new Set(one))
+      expect(new Set(pages.slice(320))).toEqual(new Set(oneWordTexts))
       expect(pages).toHaveLength(350)
 
       const ofOneWord: Array<string | undefined> = []
       for (let offset = 0; offset < 360; offset += 120)
-        ofOneWord.push(...(await found('apple', { limit: 120, offset })))
+        ofOneWord.push(...(await foundTexts('apple', { limit: 120, offset })))
       expect(new Set(ofOneWord).size).toBe(350)
     })
 
     it('search gives the message with more of the words first', async () => {
-      const found = await searchOf('the login form', 'the login page and its form', 'a page', 'nothing')
-      expect((await found('login page form'))[0]).toBe('the login page and its form')
+      const foundTexts = await searchOf('the login form', 'the login page and its form', 'a page', 'nothing')
+      expect((await foundTexts('login page form'))[0]).toBe('the login page and its form')
     })
 
     it('search gives of two messages with one word each the one with the rarer word first', async () => {
       const often = Array.from({ length: 20 }, (_, index) => `the form number${index}`)
-      const found = await searchOf('the invoice number20', 'nothing', 'nothing', ...often)
-      expect((await found('form invoice'))[0]).toBe('the invoice number20')
+      const foundTexts = await searchOf('the invoice number20', 'nothing', 'nothing', ...often)
+      expect((await foundTexts('form invoice'))[0]).toBe('the invoice number20')
     })
 
     it('search gives of two messages with the same words the shorter one first', async () => {
-      const found = await searchOf('payment', `payment ${'and other things '.repeat(20)}`, 'nothing')
-      expect((await found('payment'))[0]).toBe('payment')
+      const foundTexts = await searchOf('payment', `payment ${'and other things '.repeat(20)}`, 'nothing')
+      expect((await foundTexts('payment'))[0]).toBe('payment')
     })
   })
 
@@ -599,10 +610,13 @@ function describeVisibleHits(open: OpenStore): void {
       ['apple for the audit', { to: 'internal' }],
       ['apple in a delegation', { to: 'delegation', delegationId: 'd' }],
     ]
-    const { found } = await storeWithMessages(open, ...to.map(([text, audience]) => messageAdded(text, { audience })))
-    expect((await found('apple', { viewer })).sort()).toEqual(['apple for all', 'apple for dev', 'apple for s'])
-    expect(await found('apple')).toHaveLength(6)
-    expect(await found('apple delegation', { viewer: { ...viewer, delegations: ['d'] } })).toContain(
+    const { foundTexts } = await storeWithMessages(
+      open,
+      ...to.map(([text, audience]) => messageAdded(text, { audience })),
+    )
+    expect((await foundTexts('apple', { viewer })).sort()).toEqual(['apple for all', 'apple for dev', 'apple for s'])
+    expect(await foundTexts('apple')).toHaveLength(6)
+    expect(await foundTexts('apple delegation', { viewer: { ...viewer, delegations: ['d'] } })).toContain(
       'apple in a delegation',
     )
   })
@@ -611,12 +625,12 @@ function describeVisibleHits(open: OpenStore): void {
     const hidden = Array.from({ length: 400 }, () =>
       messageAdded('apple apple apple', { audience: { to: 'internal' } }),
     )
-    const { found } = await storeWithMessages(
+    const { foundTexts } = await storeWithMessages(
       open,
       ...hidden,
       'one apple among very many other words in a much longer text',
     )
-    expect(await found('apple', { viewer })).toHaveLength(1)
+    expect(await foundTexts('apple', { viewer })).toHaveLength(1)
   })
 
   it('search for a viewer does not rank by what it cannot see', async () => {
@@ -666,20 +680,20 @@ function describeFreshness(open: OpenStore): void {
     const { store, reopen } = await open()
     await store.append(proposal('c', [conversationCreated(), messageAdded('apple')]))
     expect(await store.search({ project, text: 'apple' })).toHaveLength(1)
-    const again = await reopen()
-    expect(await again.search({ project, text: 'apple' })).toHaveLength(1)
+    const reopened = await reopen()
+    expect(await reopened.search({ project, text: 'apple' })).toHaveLength(1)
   })
 }
 
-function describeTitles(open: OpenStore): void {
-  const titled = async (...titles: string[]) => {
-    const { store } = await open()
-    for (const [index, title] of titles.entries())
-      await store.append(proposal(`c${index}`, conversationCreated({ title })))
-    const found = async (text: string) => (await store.searchTitles({ project, text })).map(hit => hit.title)
-    return { store, found }
-  }
+async function storeWithTitles(open: OpenStore, ...titles: string[]) {
+  const { store } = await open()
+  for (const [index, title] of titles.entries())
+    await store.append(proposal(`c${index}`, conversationCreated({ title })))
+  const foundTexts = async (text: string) => (await store.searchTitles({ project, text })).map(hit => hit.title)
+  return { store, foundTexts }
+}
 
+function describeTitles(open: OpenStore): void {
   it('search finds titles by similar words, mistakes included', async () => {
     const likenesses = [
       ['Login page', 'Login page'],
@@ -691,12 +705,12 @@ function describeTitles(open: OpenStore): void {
       ['登录页面', '页面'],
       ['Überweisung', 'überweisung'],
     ] as const
-    const { found } = await titled('Shopping cart', ...new Set(likenesses.map(([title]) => title)))
-    for (const [title, text] of likenesses) expect((await found(text))[0], text).toBe(title)
+    const { foundTexts } = await storeWithTitles(open, 'Shopping cart', ...new Set(likenesses.map(([title]) => title)))
+    for (const [title, text] of likenesses) expect((await foundTexts(text))[0], text).toBe(title)
   })
 
   it('search ranks equal titles as equal in scripts without spaces, too', async () => {
-    const { store } = await titled('Login page', 'Carts', '登录页面', 'API設計', 'APIの設計')
+    const { store } = await storeWithTitles(open, 'Login page', 'Carts', '登录页面', 'API設計', 'APIの設計')
     for (const text of ['Login page', 'Carts', '登录页面', 'API設計', 'APIの設計']) {
       const [hit] = await store.searchTitles({ project, text })
       expect(hit).toMatchObject({ title: text, score: 1 })
@@ -704,44 +718,50 @@ function describeTitles(open: OpenStore): void {
   })
 
   it('search finds titles also when they are very short', async () => {
-    const { found } = await titled('Shopping cart', 'QA')
-    expect(await found('QA')).toEqual(['QA'])
+    const { foundTexts } = await storeWithTitles(open, 'Shopping cart', 'QA')
+    expect(await foundTexts('QA')).toEqual(['QA'])
   })
 
   it('search gives the most similar title first, and no dissimilar one', async () => {
-    const { found } = await titled('Login page for partners', 'Login page', 'Search box')
-    expect(await found('Login page')).toEqual(['Login page', 'Login page for partners'])
+    const { foundTexts } = await storeWithTitles(open, 'Login page for partners', 'Login page', 'Search box')
+    expect(await foundTexts('Login page')).toEqual(['Login page', 'Login page for partners'])
   })
 
   it('search finds a conversation by its new title', async () => {
-    const { store, found } = await titled('Login page')
+    const { store, foundTexts } = await storeWithTitles(open, 'Login page')
     await store.append(proposal('c0', { type: 'conversation.annotated', title: 'Checkout flow' }))
-    expect(await found('checkout flow')).toEqual(['Checkout flow'])
-    expect(await found('login page')).toEqual([])
+    expect(await foundTexts('checkout flow')).toEqual(['Checkout flow'])
+    expect(await foundTexts('login page')).toEqual([])
   })
 
   it('search finds titles of archived conversations on demand', async () => {
-    const { store } = await titled('Login page one', 'Login page two')
+    const { store } = await storeWithTitles(open, 'Login page one', 'Login page two')
     await store.append(proposal('c0', { type: 'conversation.archived' }))
-    const found = async (archived: boolean) =>
+    const foundTexts = async (archived: boolean) =>
       (await store.searchTitles({ project, text: 'login page', archived })).map(hit => hit.conversationId)
-    expect(await found(true)).toEqual(['c0'])
-    expect(await found(false)).toEqual(['c1'])
+    expect(await foundTexts(true)).toEqual(['c0'])
+    expect(await foundTexts(false)).toEqual(['c1'])
   })
+}
 
+function describeTitlePages(open: OpenStore): void {
   it('search finds the title of the chosen conversation, as long as it is similar', async () => {
-    const { store } = await titled('Login page one', 'Login page two')
-    const found = async (text: string, conversationId: string) =>
+    const { store } = await storeWithTitles(open, 'Login page one', 'Login page two')
+    const foundTexts = async (text: string, conversationId: string) =>
       (await store.searchTitles({ project, text, conversationId })).map(hit => hit.conversationId)
-    expect(await found('login page', 'c1')).toEqual(['c1'])
-    expect(await found('', 'c1')).toEqual(['c1'])
-    expect(await found('invoice', 'c1')).toEqual([])
-    expect(await found('login page', 'none')).toEqual([])
-    expect(await found('login page', 'a\0b')).toEqual([])
+    expect(await foundTexts('login page', 'c1')).toEqual(['c1'])
+    expect(await foundTexts('', 'c1')).toEqual(['c1'])
+    expect(await foundTexts('invoice', 'c1')).toEqual([])
+    expect(await foundTexts('login page', 'none')).toEqual([])
+    expect(await foundTexts('login page', 'a\0b')).toEqual([])
   })
 
   it('search gives titles a page at a time, nothing twice and nothing left out', async () => {
-    const { store } = await titled(...Array.from({ length: 45 }, (_, index) => `Login page ${index}`), 'Something else')
+    const { store } = await storeWithTitles(
+      open,
+      ...Array.from({ length: 45 }, (_, index) => `Login page ${index}`),
+      'Something else',
+    )
     const pages: TitleHit[][] = []
     for (let offset = 0; offset < 60; offset += 20) {
       pages.push(await store.searchTitles({ project, text: 'Login page', limit: 20, offset }))
@@ -768,7 +788,7 @@ function describeTitles(open: OpenStore): void {
     )
     clock.now += day
     await store.append(proposal('b', { type: 'phase.changed', from: 'plan', to: 'execute' }))
-    const found = async (more: Partial<TitleQuery>) =>
+    const foundTexts = async (more: Partial<TitleQuery>) =>
       (await store.searchTitles({ project, text: 'login', ...more })).map(hit => hit.conversationId).sort()
     const cases: Array<[Partial<TitleQuery>, string[]]> = [
       [{ participant: 'owner' }, ['a']],
@@ -782,11 +802,11 @@ function describeTitles(open: OpenStore): void {
       [{ archived: false, agent: 'qa', phase: 'execute' }, ['b']],
     ]
     for (const [more, expected] of cases) {
-      expect(await found(more), JSON.stringify(more)).toEqual(expected)
-      expect(await found({ ...more, text: '' }), JSON.stringify(more)).toEqual(expected)
+      expect(await foundTexts(more), JSON.stringify(more)).toEqual(expected)
+      expect(await foundTexts({ ...more, text: '' }), JSON.stringify(more)).toEqual(expected)
     }
-    expect(await found({ text: '', archived: false })).toEqual(['a', 'b'])
-    expect(await found({ text: ' ' })).toEqual([])
+    expect(await foundTexts({ text: '', archived: false })).toEqual(['a', 'b'])
+    expect(await foundTexts({ text: ' ' })).toEqual([])
   })
 
   it('search of conversations by time goes by the last use to the millisecond: marking an expiry is none', async () => {
@@ -800,15 +820,15 @@ function describeTitles(open: OpenStore): void {
     clock.now += 2 * hour
     const lastActiveAt = new Date(lastUse).toISOString()
     await store.append(proposal('left', { type: 'session.expired', sessionId: 's', lastActiveAt }))
-    const found = async (since: number) =>
+    const foundTexts = async (since: number) =>
       (await store.searchTitles({ project, text: 'login', since: new Date(since).toISOString() })).length
-    expect([await found(lastUse - 1), await found(lastUse), await found(lastUse + 1)]).toEqual([1, 1, 0])
+    expect([await foundTexts(lastUse - 1), await foundTexts(lastUse), await foundTexts(lastUse + 1)]).toEqual([1, 1, 0])
   })
 
   it('[P4] search finds no purged conversation by its title', async () => {
-    const { store, found } = await titled('Login page')
+    const { store, foundTexts } = await storeWithTitles(open, 'Login page')
     await purge(store, 'c0')
-    expect(await found('Login page')).toEqual([])
+    expect(await foundTexts('Login page')).toEqual([])
     expect(await store.searchTitles({ project, text: '', archived: false })).toEqual([])
   })
 }

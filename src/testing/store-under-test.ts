@@ -1,4 +1,4 @@
-/** What a contract suite needs of a store: a fresh one, and ways to come back to the same place. */
+/** The port of a contract suite to a store: opening a new one, and opening the same place again. */
 import { onTestFinished } from 'vitest'
 import type { Store } from '../log/store.ts'
 

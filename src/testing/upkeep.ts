@@ -34,11 +34,16 @@ const largePart: Part = { type: 'text', text: 'large '.repeat(60_000) }
 export function describeUpkeep(name: string, open: OpenStore): void {
   describe(`upkeep on ${name}`, () => {
     describeVerify(open)
+    describeRepair(open)
     describeErase(open)
+    describeErasedCopies(open)
     describePurge(open)
+    describeRefusedPurge(open)
     describeRestore(open)
+    describeRefusedRestore(open)
     describeExport(open)
     describeDue(open)
+    describeDueConversations(open)
   })
 }
 
@@ -139,16 +144,14 @@ async function doWork(
   }
 }
 
-function describeErase(open: OpenStore): void {
-  const told = async () => {
-    const opened = await open()
-    const secret = messageAdded('the secret is xylophone')
-    await opened.store.append(
-      proposal('c', [conversationCreated(), messageAdded('hello'), secret, messageAdded('bye')]),
-    )
-    return { ...opened, store: opened.store, secret }
-  }
+async function storeWithSecret(open: OpenStore) {
+  const opened = await open()
+  const secret = messageAdded('the secret is xylophone')
+  await opened.store.append(proposal('c', [conversationCreated(), messageAdded('hello'), secret, messageAdded('bye')]))
+  return { ...opened, store: opened.store, secret }
+}
 
+function describeRepair(open: OpenStore): void {
   describe('repair, where a store has it', () => {
     it('repair ends with the error that its progress callback throws, and harms no other caller', async () => {
       const { store } = await open()
@@ -189,10 +192,12 @@ function describeErase(open: OpenStore): void {
       expect((await store.verify()).damages).toEqual([])
     })
   })
+}
 
+function describeErase(open: OpenStore): void {
   describe('erase', () => {
     it('[P4] erase removes the content, keeps the place, and is recorded itself', async () => {
-      const { store, secret } = await told()
+      const { store, secret } = await storeWithSecret(open)
       const erased = await store.erase({ project, messageId: secret.messageId, reason: 'asked to', origin })
       expect(erased).toEqual({ conversationId: 'c', version: 3, archives: [] })
       const events = await allOf(store, 'c')
@@ -210,16 +215,16 @@ function describeErase(open: OpenStore): void {
     })
 
     it('[P4][P13] erase leaves the hash chain as it was, and provable', async () => {
-      const { store, secret, reopen } = await told()
+      const { store, secret, reopen } = await storeWithSecret(open)
       const before = (await allOf(store, 'c')).map(event => event.hash)
       await store.erase({ project, messageId: secret.messageId, origin })
-      const again = await reopen()
-      expect((await allOf(again, 'c')).map(event => event.hash).slice(0, 4)).toEqual(before)
-      expect(await again.verify()).toMatchObject({ clean: true, events: 5 })
+      const reopened = await reopen()
+      expect((await allOf(reopened, 'c')).map(event => event.hash).slice(0, 4)).toEqual(before)
+      expect(await reopened.verify()).toMatchObject({ clean: true, events: 5 })
     })
 
     it('[P4] the words of an erased message are no longer found', async () => {
-      const { store, secret } = await told()
+      const { store, secret } = await storeWithSecret(open)
       expect(await store.search({ project, text: 'xylophone' })).toHaveLength(1)
       await store.erase({ project, messageId: secret.messageId, origin })
       expect(await store.search({ project, text: 'xylophone' })).toEqual([])
@@ -227,7 +232,7 @@ function describeErase(open: OpenStore): void {
     })
 
     it('[P4] a subscriber that comes after an erase does not get the content', async () => {
-      const { store, secret } = await told()
+      const { store, secret } = await storeWithSecret(open)
       const early = store.subscribe({ project, from: 'start' })
       await store.erase({ project, messageId: secret.messageId, origin })
       for (const events of [early, store.subscribe({ project, from: 'start' })]) {
@@ -246,7 +251,7 @@ function describeErase(open: OpenStore): void {
     })
 
     it('erasing an unknown message, or one of another project, is refused as not found', async () => {
-      const { store, secret } = await told()
+      const { store, secret } = await storeWithSecret(open)
       const erase = (scope: string, messageId: string) => store.erase({ project: scope, messageId, origin })
       expect(await errorOf(() => erase(project, 'none'))).toBeInstanceOf(NotFound)
       expect(await errorOf(() => erase('bank', secret.messageId))).toBeInstanceOf(NotFound)
@@ -254,15 +259,19 @@ function describeErase(open: OpenStore): void {
     })
 
     it('a message cannot be erased twice', async () => {
-      const { store, secret } = await told()
+      const { store, secret } = await storeWithSecret(open)
       await store.erase({ project, messageId: secret.messageId, origin })
       const twice = await errorOf(() => store.erase({ project, messageId: secret.messageId, origin }))
       expect(twice).toBeInstanceOf(IllegalState)
       expect(await allOf(store, 'c')).toHaveLength(5)
     })
+  })
+}
 
+function describeErasedCopies(open: OpenStore): void {
+  describe('erase', () => {
     it('[P4] erase names the archives that may still hold the content', async () => {
-      const { store, secret } = await told()
+      const { store, secret } = await storeWithSecret(open)
       const place = memoryArchives()
       const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
       await store.restore({ project, lines: place.read(archive), origin })
@@ -277,8 +286,8 @@ function describeErase(open: OpenStore): void {
       const secret = messageAdded('xylophone')
       await store.append(proposal('c', secret, { once }))
       await store.erase({ project, messageId: secret.messageId, origin })
-      const again = await store.append(proposal('c', secret, { once }))
-      expect(again).toMatchObject({ replayed: true, events: [{ version: 2, event: { type: 'erased' } }] })
+      const repeated = await store.append(proposal('c', secret, { once }))
+      expect(repeated).toMatchObject({ replayed: true, events: [{ version: 2, event: { type: 'erased' } }] })
     })
 
     it('[P4] erase rewrites facts that repeat the content, provably, or nothing if another came meanwhile', async () => {
@@ -299,22 +308,22 @@ function describeErase(open: OpenStore): void {
       expect(JSON.stringify(await allOf(store, 'c')).match(/xylophone/g)).toHaveLength(3)
 
       await erase({ upTo: 5, facts: [anew(4), anew(5)] })
-      const again = await reopen()
-      expect(JSON.stringify(await allOf(again, 'c'))).not.toContain('xylophone')
-      expect((await again.session(project, 's'))?.checkpoint).toMatchObject({ version: 5 })
-      expect((await again.verify()).damages).toEqual([])
+      const reopened = await reopen()
+      expect(JSON.stringify(await allOf(reopened, 'c'))).not.toContain('xylophone')
+      expect((await reopened.session(project, 's'))?.checkpoint).toMatchObject({ version: 5 })
+      expect((await reopened.verify()).damages).toEqual([])
       const to = memoryArchives()
-      const { archive } = await again.purge({ project, conversationId: 'c', to, origin })
-      await again.restore({ project, lines: to.read(archive), origin })
-      expect((await again.verify()).damages).toEqual([])
+      const { archive } = await reopened.purge({ project, conversationId: 'c', to, origin })
+      await reopened.restore({ project, lines: to.read(archive), origin })
+      expect((await reopened.verify()).damages).toEqual([])
       // Without the fact that proves it, it is a change like any other.
-      await again.purge({ project, conversationId: 'c', to, origin })
+      await reopened.purge({ project, conversationId: 'c', to, origin })
       const cut = [...to.files.get(archive)!]
       const [heading, end] = [JSON.parse(cut[0]!), JSON.parse(cut.at(-1)!)]
       const lines = [JSON.stringify({ ...heading, events: 5 }), ...cut.slice(1, 6)]
       const hash = (JSON.parse(cut[5]!) as { hash: string }).hash
       const without = asyncItems([...lines, JSON.stringify({ ...end, events: 5, hash })])
-      expect(await errorOf(() => again.restore({ project, lines: without, origin }))).toBeInstanceOf(IllegalState)
+      expect(await errorOf(() => reopened.restore({ project, lines: without, origin }))).toBeInstanceOf(IllegalState)
     })
 
     it('[P4] erase removes the digest of the call from its key, and only that one', async () => {
@@ -409,7 +418,11 @@ function describePurge(open: OpenStore): void {
       await upTo('behind it')
       expect(textsIn(await nextEvents(behind, 1))).toEqual(['behind it'])
     })
+  })
+}
 
+function describeRefusedPurge(open: OpenStore): void {
+  describe('purge', () => {
     it('[P4] purge is refused when a message was added while the archive was written', async () => {
       const { store, another } = await open()
       const other = await another()
@@ -438,7 +451,7 @@ function describePurge(open: OpenStore): void {
       const closing = await another()
       await store.append(proposal('c', [conversationCreated(), messageAdded('words')]))
       const to = memoryArchives()
-      const late: ArchivePlace = {
+      const slowArchives: ArchivePlace = {
         ...to,
         async write(name, lines) {
           const archive = await to.write(name, lines)
@@ -446,7 +459,7 @@ function describePurge(open: OpenStore): void {
           return archive
         },
       }
-      const error = await errorOf(() => closing.purge({ project, conversationId: 'c', to: late, origin }))
+      const error = await errorOf(() => closing.purge({ project, conversationId: 'c', to: slowArchives, origin }))
       expect(error).toBeInstanceOf(StoreClosed)
       expect([...to.files.keys()]).toEqual([])
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words'])
@@ -465,35 +478,35 @@ function describePurge(open: OpenStore): void {
   })
 }
 
-function describeRestore(open: OpenStore): void {
-  const purged = async () => {
-    const opened = await open()
-    const { store } = opened
-    const secret = messageAdded('erased before')
-    await store.append(
-      proposal('c', [
-        conversationCreated({ metadata: { a: 1 } }),
-        sessionCreated('s'),
-        messageAdded('words', { sessionId: 's' }),
-        secret,
-      ]),
-    )
-    await store.append(
-      proposal('c', [
-        messageAdded('', { parts: [largePart] }),
-        messageAdded('a\0\ud800'),
-        { type: 'session.cleared', sessionId: 's' },
-      ]),
-    )
-    await store.append(proposal('c', messageAdded('last'), { origin: { ...origin, requestId: 'r' } }))
-    await store.erase({ project, messageId: secret.messageId, origin })
-    const events = await allOf(store, 'c')
-    const heads = { conversation: await store.conversation(project, 'c'), session: await store.session(project, 's') }
-    const place = memoryArchives()
-    const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
-    return { ...opened, store, events, heads, lines: place.files.get(archive)! }
-  }
+async function storeAfterPurge(open: OpenStore) {
+  const opened = await open()
+  const { store } = opened
+  const secret = messageAdded('erased before')
+  await store.append(
+    proposal('c', [
+      conversationCreated({ metadata: { a: 1 } }),
+      sessionCreated('s'),
+      messageAdded('words', { sessionId: 's' }),
+      secret,
+    ]),
+  )
+  await store.append(
+    proposal('c', [
+      messageAdded('', { parts: [largePart] }),
+      messageAdded('a\0\ud800'),
+      { type: 'session.cleared', sessionId: 's' },
+    ]),
+  )
+  await store.append(proposal('c', messageAdded('last'), { origin: { ...origin, requestId: 'r' } }))
+  await store.erase({ project, messageId: secret.messageId, origin })
+  const events = await allOf(store, 'c')
+  const heads = { conversation: await store.conversation(project, 'c'), session: await store.session(project, 's') }
+  const place = memoryArchives()
+  const { archive } = await store.purge({ project, conversationId: 'c', to: place, origin })
+  return { ...opened, store, events, heads, lines: place.files.get(archive)! }
+}
 
+function describeRestore(open: OpenStore): void {
   describe('restore', () => {
     it('[P3] [P4] restoring an archive from before the last purge is refused, and the newest one named', async () => {
       const { store } = await open()
@@ -518,7 +531,7 @@ function describeRestore(open: OpenStore): void {
     })
 
     it('[P4] restore brings back identical events, hashes and heads', async () => {
-      const { store, events, heads, lines, another } = await purged()
+      const { store, events, heads, lines, another } = await storeAfterPurge(open)
       const head = await store.restore({ project, lines: asyncItems(lines), origin })
       expect(head).toEqual(heads.conversation)
       for (const handle of [store, await another()]) {
@@ -531,7 +544,7 @@ function describeRestore(open: OpenStore): void {
     })
 
     it('[P4] a restored conversation goes on where it was, found and searchable as before', async () => {
-      const { store, events, lines } = await purged()
+      const { store, events, lines } = await storeAfterPurge(open)
       await store.restore({ project, lines: asyncItems(lines), origin })
       const { events: more } = await store.append(proposal('c', messageAdded('and on')))
       expect(more[0]?.version).toBe(events.length + 1)
@@ -541,7 +554,7 @@ function describeRestore(open: OpenStore): void {
     })
 
     it('[P2] restored events get new positions, never ones that were used', async () => {
-      const { store, events, lines } = await purged()
+      const { store, events, lines } = await storeAfterPurge(open)
       const between = await store.append(proposal('other', conversationCreated()))
       await store.restore({ project, lines: asyncItems(lines), origin })
       const positions = [...events, ...between.events, ...(await allOf(store, 'c'))].map(event => event.position)
@@ -549,7 +562,7 @@ function describeRestore(open: OpenStore): void {
     })
 
     it('restore brings an archive into another store, byte for byte', async () => {
-      const { events, lines } = await purged()
+      const { events, lines } = await storeAfterPurge(open)
       const { store: other } = await open()
       await other.restore({ project, lines: asyncItems(lines), origin })
       expect((await allOf(other, 'c')).map(event => event.hash)).toEqual(events.map(event => event.hash))
@@ -557,7 +570,7 @@ function describeRestore(open: OpenStore): void {
     })
 
     it('[P4] a restored conversation can be purged and restored again, at once', async () => {
-      const { store, events, lines } = await purged()
+      const { store, events, lines } = await storeAfterPurge(open)
       await store.append(proposal('other', conversationCreated()))
       await store.restore({ project, lines: asyncItems(lines), origin })
       const place = memoryArchives()
@@ -582,9 +595,13 @@ function describeRestore(open: OpenStore): void {
       expect(archives[2]).toEqual(archives[0])
       expect(textsIn(await allOf(store, 'c'))).toEqual(['words'])
     })
+  })
+}
 
+function describeRefusedRestore(open: OpenStore): void {
+  describe('restore', () => {
     it('restore is refused when the conversation exists, or its work item has another', async () => {
-      const { store, lines } = await purged()
+      const { store, lines } = await storeAfterPurge(open)
       await store.restore({ project, lines: asyncItems(lines), origin })
       expect(await errorOf(() => store.restore({ project, lines: asyncItems(lines), origin }))).toBeInstanceOf(
         IllegalState,
@@ -600,7 +617,7 @@ function describeRestore(open: OpenStore): void {
     })
 
     it('[P12] restore is refused in another project', async () => {
-      const { store, lines } = await purged()
+      const { store, lines } = await storeAfterPurge(open)
       const error = await errorOf(() => store.restore({ project: 'bank', lines: asyncItems(lines), origin }))
       expect(error).toBeInstanceOf(IllegalState)
       expect(await store.projects()).not.toContain('bank')
@@ -623,7 +640,7 @@ function describeRestore(open: OpenStore): void {
     let wholeArchive: Promise<string[]> | undefined
 
     it.each(Object.keys(harm))('[P13] restoring an archive that %s is refused and nothing changes', async what => {
-      wholeArchive ??= purged().then(({ lines }) => lines)
+      wholeArchive ??= storeAfterPurge(open).then(({ lines }) => lines)
       const lines = await wholeArchive
       const harmed = harm[what]!(lines)
       expect(harmed).not.toEqual(lines)
@@ -680,10 +697,12 @@ function describeExport(open: OpenStore): void {
   })
 }
 
+function ids(heads: ReadonlyArray<{ id: string }>): string[] {
+  return heads.map(head => head.id).sort()
+}
+
 function describeDue(open: OpenStore): void {
   describe('what is due', () => {
-    const ids = (heads: ReadonlyArray<{ id: string }>) => heads.map(head => head.id).sort()
-
     it('a session looks expired when its time without use is over', async () => {
       const { store, clock } = await open()
       const of = (id: string, expiresInMs: number | null) => sessionCreated(id, { expiresInMs })
@@ -743,7 +762,11 @@ function describeDue(open: OpenStore): void {
       await store.append(proposal('c', messageAdded('x')))
       expect(ids(await store.expiring(project, clock.now + hour / 2, 3))).toEqual(['left'])
     })
+  })
+}
 
+function describeDueConversations(open: OpenStore): void {
+  describe('what is due', () => {
     it('a conversation is due for the archive by completion, age or inactivity', async () => {
       const { store, clock } = await open()
       const due = async (rule: Parameters<Store['archivable']>[1]) =>
@@ -764,10 +787,10 @@ function describeDue(open: OpenStore): void {
       expect(await due({ inactiveSince: clock.now })).toEqual(['done', 'old', 'young'])
       const rule = { createdBefore: clock.now }
       const first = await store.archivable(project, rule, { limit: 2 })
-      const rest = await store.archivable(project, rule, { limit: 2, cursor: first.next! })
-      expect([...first.items, ...rest.items].map(head => head.info.id).sort()).toEqual(await due(rule))
-      expect(rest).toMatchObject({ items: [{}] })
-      expect(rest.next).toBeUndefined()
+      const secondPage = await store.archivable(project, rule, { limit: 2, cursor: first.next! })
+      expect([...first.items, ...secondPage.items].map(head => head.info.id).sort()).toEqual(await due(rule))
+      expect(secondPage).toMatchObject({ items: [{}] })
+      expect(secondPage.next).toBeUndefined()
       expect(await store.archivable('bank', { completed: true }, { limit: 10 })).toEqual({ items: [] })
     })
 
@@ -820,8 +843,12 @@ function describeDue(open: OpenStore): void {
       expect((await due(start + 2 * hour)).ids).toEqual(['out', 'busy', 'waiting'])
       expect((await due(start + 3 * hour)).ids).toEqual(['out', 'busy', 'waiting', 'slow'])
       const first = await store.due(project, start + 3 * hour, { limit: 3 })
-      const rest = await store.due(project, start + 3 * hour, { limit: 3, cursor: first.next! })
-      expect([first.items.length, rest.items.map(head => head.info.id), rest.next]).toEqual([3, ['slow'], undefined])
+      const secondPage = await store.due(project, start + 3 * hour, { limit: 3, cursor: first.next! })
+      expect([first.items.length, secondPage.items.map(head => head.info.id), secondPage.next]).toEqual([
+        3,
+        ['slow'],
+        undefined,
+      ])
       expect((await store.due('bank', start + 3 * hour, { limit: 10 })).items).toEqual([])
 
       // Completed, moved or stopped work is due no more; an execution is due also on a completed conversation.

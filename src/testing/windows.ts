@@ -25,6 +25,7 @@ const everything: Viewer = { sees: 'everything' }
 export function describeWindows(name: string, open: OpenStore): void {
   describe(`windows on ${name}`, () => {
     describeLanes(open)
+    describeRanges(open)
     describePages(open)
     describeContent(open)
     describeErasures(open)
@@ -54,7 +55,7 @@ function describeLanes(open: OpenStore): void {
     ['for the audit', { to: 'internal' }],
   ]
 
-  const spoken = async () => {
+  const storeWithAudiences = async () => {
     const { store } = await open()
     const messages = audiences.map(([text, audience]) => messageAdded(text, { audience }))
     await store.append(proposal('c', [conversationCreated(), ...messages]))
@@ -68,7 +69,7 @@ function describeLanes(open: OpenStore): void {
     ['a session in a delegation', asSession('u', 'qa', ['d']), ['to all', 'to dev and qa', 'in delegation d']],
     ['the whole log', everything, audiences.map(([text]) => text)],
   ])('a window shows what is meant for %s', async (_who, viewer, sees) => {
-    const store = await spoken()
+    const store = await storeWithAudiences()
     const window = windowOn('c', { viewer })
     expect(contents(await store.messages(window, { limit: 50 }))).toEqual(sees)
     expect(await store.measure(window)).toMatchObject({ messages: sees.length, tokens: sees.join('').length })
@@ -106,14 +107,16 @@ function describeLanes(open: OpenStore): void {
 
   it('ids that look like another audience or contain quotes are only ids', async () => {
     const { store } = await open()
-    const odd = ['everyone', 'internal', 'session s', '"]', 'a"b', '\u{10ffff}', 'zzz']
-    const messages = odd.map(id => messageAdded(id, { audience: { to: 'session', sessionId: id } }))
+    const unusualIds = ['everyone', 'internal', 'session s', '"]', 'a"b', '\u{10ffff}', 'zzz']
+    const messages = unusualIds.map(id => messageAdded(id, { audience: { to: 'session', sessionId: id } }))
     await store.append(proposal('c', [conversationCreated(), ...messages]))
-    for (const id of odd) {
+    for (const id of unusualIds) {
       expect(contents(await store.messages(windowOn('c', { viewer: asSession(id) }), { limit: 9 }))).toEqual([id])
     }
   })
+}
 
+function describeRanges(open: OpenStore): void {
   it('a window starts after a version, and keeps what a reset kept', async () => {
     const { store } = await open()
     const rules = messageAdded('rules', { role: 'system' })
@@ -196,23 +199,25 @@ function describeLanes(open: OpenStore): void {
   it('sums that would no longer be exact are refused, and block no writer at the same moment', async () => {
     const { store, reopen } = await open()
     const large = (text: string, usage: { input: number; output: number }) => messageAdded(text, { usage })
-    const half = 2 ** 52
-    await store.append(proposal('c', [conversationCreated(), large('a', { input: half, output: 1 })]))
-    const told = await Promise.allSettled([
+    const halfOfMaximum = 2 ** 52
+    await store.append(proposal('c', [conversationCreated(), large('a', { input: halfOfMaximum, output: 1 })]))
+    const results = await Promise.allSettled([
       store.append(proposal('c', messageAdded('before'))),
-      store.append(proposal('c', [large('b', { input: 1, output: 1 }), large('c', { input: half, output: 1 })])),
+      store.append(
+        proposal('c', [large('b', { input: 1, output: 1 }), large('c', { input: halfOfMaximum, output: 1 })]),
+      ),
       store.append(proposal('c', large('d', { input: 1, output: 2 ** 53 }))),
       store.append(proposal('c', messageAdded('after'))),
     ])
-    expect(told.map(one => one.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
-    const reasons = told.map(one => (one.status === 'rejected' ? one.reason : undefined))
+    expect(results.map(one => one.status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled'])
+    const reasons = results.map(one => (one.status === 'rejected' ? one.reason : undefined))
     expect(reasons[1]).toBeInstanceOf(InvalidInput)
     expect(reasons[1]).toMatchObject({ field: 'usage.input' })
     expect(reasons[2]).toMatchObject({ field: 'usage.output' })
-    const again = await reopen()
+    const reopened = await reopen()
     const whole = { project, conversationId: 'c', viewer: everything, kinds: allKinds, start: 0, kept: [] }
-    expect(await again.measure(whole)).toMatchObject({ messages: 3, input: half, output: 1 })
-    expect((await again.verify()).damages).toEqual([])
+    expect(await reopened.measure(whole)).toMatchObject({ messages: 3, input: halfOfMaximum, output: 1 })
+    expect((await reopened.verify()).damages).toEqual([])
   })
 
   it('a window adds up what providers reported, apart from the size of the contents', async () => {
@@ -252,11 +257,11 @@ function describePages(open: OpenStore): void {
     const sessions = Array.from({ length: 300 }, (_, index) => `s${index}`)
     const to = (sessionId: string) => messageAdded(sessionId, { audience: { to: 'session', sessionId } })
     await store.append(proposal('c', [conversationCreated(), ...sessions.map(to)]))
-    const again = await reopen()
+    const reopened = await reopen()
     // Some lanes go on, in an order of their own.
-    await again.append(proposal('c', ['s7', 's100', 's7', 's299', 's3', 's7'].map(to)))
+    await reopened.append(proposal('c', ['s7', 's100', 's7', 's299', 's3', 's7'].map(to)))
     const contentsOf = async (page: Parameters<Store['messages']>[1], more: Partial<Window> = {}) =>
-      contents(await again.messages(windowOn('c', more), page))
+      contents(await reopened.messages(windowOn('c', more), page))
     for (const _ of ['asked', 'asked again']) {
       expect(await contentsOf({ limit: 4 })).toEqual(['s7', 's299', 's3', 's7'])
       expect(await contentsOf({ limit: 3, before: 305 })).toEqual(['s7', 's100', 's7'])
@@ -281,27 +286,27 @@ function describePages(open: OpenStore): void {
 }
 
 async function allBackwards(store: Store, window: Window, limit: number): Promise<Message[]> {
-  const found: Message[] = []
+  const collected: Message[] = []
   for (;;) {
-    const before = found[0]?.version
+    const before = collected[0]?.version
     const page = await store.messages(window, { limit, ...(before !== undefined && { before }) })
-    if (page.length === 0) return found
-    found.unshift(...page)
+    if (page.length === 0) return collected
+    collected.unshift(...page)
   }
 }
 
 async function allForwards(store: Store, window: Window, limit: number): Promise<Message[]> {
-  const found: Message[] = []
+  const collected: Message[] = []
   for (;;) {
-    const page = await store.messages(window, { limit, after: found.at(-1)?.version ?? 0 })
-    if (page.length === 0) return found
-    found.push(...page)
+    const page = await store.messages(window, { limit, after: collected.at(-1)?.version ?? 0 })
+    if (page.length === 0) return collected
+    collected.push(...page)
   }
 }
 
 function describeContent(open: OpenStore): void {
-  const odd = 'a\0b \ud800 \udfff\ud83d 登录 🜁 \u2028'
-  const large = `${odd}${'lärge '.repeat(60_000)}${odd}`
+  const unusualText = 'a\0b \ud800 \udfff\ud83d 登录 🜁 \u2028'
+  const large = `${unusualText}${'lärge '.repeat(60_000)}${unusualText}`
 
   it('a message comes back with everything it carried', async () => {
     const { store, reopen } = await open()
@@ -324,8 +329,8 @@ function describeContent(open: OpenStore): void {
     })
     await store.append(proposal('c', [conversationCreated(), message]))
     const { type: _, messageId, ...said_ } = message
-    const again = await reopen()
-    const [shown] = await again.messages(windowOn('c'), { limit: 1 })
+    const reopened = await reopen()
+    const [shown] = await reopened.messages(windowOn('c'), { limit: 1 })
     expect(shown).toEqual({
       ...said_,
       id: messageId,
@@ -334,27 +339,27 @@ function describeContent(open: OpenStore): void {
       timestamp: expect.any(String),
       content: 'hello',
     })
-    expect(await again.message(project, messageId)).toEqual(shown)
+    expect(await reopened.message(project, messageId)).toEqual(shown)
   })
 
   it.each<[what: string, part: Part]>([
     ['a text', { type: 'text', text: large }],
-    ["a tool's input", { type: 'tool-call', callId: 'k', name: 'write', input: { path: odd, text: large } }],
+    ["a tool's input", { type: 'tool-call', callId: 'k', name: 'write', input: { path: unusualText, text: large } }],
     ["a tool's output", { type: 'tool-result', callId: 'k', output: large, isError: false }],
     ['a structured output', { type: 'tool-result', callId: 'k', output: [large, { again: [large] }] }],
     ['a file', { type: 'file', name: 'a.txt', mediaType: 'text/plain', text: large }],
     ['a reasoning', { type: 'reasoning', text: large, signature: 'x' }],
   ])('a message with %s over 256 KB comes back whole', async (_what, part) => {
     const { store, reopen } = await open()
-    const small: Part = { type: 'text', text: odd }
+    const small: Part = { type: 'text', text: unusualText }
     const message = messageAdded('', { parts: [small, part, part, small] })
     await store.append(proposal('c', [conversationCreated(), message, messageAdded('', { parts: [part] })]))
-    const again = await reopen()
-    const [first, second] = await again.messages(windowOn('c'), { limit: 2 })
+    const reopened = await reopen()
+    const [first, second] = await reopened.messages(windowOn('c'), { limit: 2 })
     expect(first?.parts).toEqual([small, part, part, small])
     expect(second?.parts).toEqual([part])
-    expect((await again.read({ project, conversationId: 'c', from: 2 }))[0]?.event).toEqual(message)
-    expect((await again.verify()).damages).toEqual([])
+    expect((await reopened.read({ project, conversationId: 'c', from: 2 }))[0]?.event).toEqual(message)
+    expect((await reopened.verify()).damages).toEqual([])
   })
 
   it('a message is found by its id, in its project only', async () => {
@@ -422,9 +427,9 @@ function describeFreshness(open: OpenStore): void {
     const secret = messageAdded('secret')
     await store.append(proposal('c', [conversationCreated(), messageAdded('before'), secret, messageAdded('after')]))
     const shown = async () => {
-      const found = contents(await store.messages(windowOn('c'), { limit: 9 }))
-      expect(contents(await store.messages(windowOn('c'), { limit: 9 }))).toEqual(found)
-      return found
+      const collected = contents(await store.messages(windowOn('c'), { limit: 9 }))
+      expect(contents(await store.messages(windowOn('c'), { limit: 9 }))).toEqual(collected)
+      return collected
     }
     expect(await shown()).toEqual(['before', 'secret', 'after'])
     await other.erase({ project, messageId: secret.messageId, origin })

@@ -309,7 +309,7 @@ describe('a team at work', () => {
     expect(await team(colloquy).run('f')).toMatchObject({ outcome: 'stopped' })
     expect(await colloquy.work.getFeature('f')).toMatchObject({ state: 'stopped', move: { reason: 'lunch' } })
     expect((await team(colloquy).status('f')).running).toBeUndefined()
-    await expect(team(other).stop('f')).rejects.toThrow('no team is at work')
+    await expect(team(other).stop('f')).rejects.toThrow('no team works on it')
     expect(await team(colloquy).run('f')).toMatchObject({ outcome: 'done' })
     await Promise.all([colloquy.close(), other.close()])
   })

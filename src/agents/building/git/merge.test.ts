@@ -69,9 +69,9 @@ describe('a merge', () => {
     await mergeResult(place)
     writeFileSync(join(place.path, 'a.txt'), 'half written')
     writeFileSync(join(place.path, 'rubbish.txt'), '')
-    const again = await mergeResult(place)
+    const secondMerge = await mergeResult(place)
     expect(existsSync(join(place.path, 'rubbish.txt'))).toBe(false)
-    expect(await land(place, again, { movesCheckouts })).toEqual({ landed: true })
+    expect(await land(place, secondMerge, { movesCheckouts })).toEqual({ landed: true })
   })
 
   it('a merge is made again when the base moved on meanwhile, and nothing of that is lost', async () => {
@@ -79,8 +79,8 @@ describe('a merge', () => {
     const merge = await mergeResult(place)
     commitOnMain(root, { 'c.txt': 'meanwhile\n' })
     expect(await land(place, merge, { movesCheckouts })).toEqual({ landed: false, why: 'moved' })
-    const again = await mergeResult(place)
-    expect(await land(place, again, { movesCheckouts })).toEqual({ landed: true })
+    const secondMerge = await mergeResult(place)
+    expect(await land(place, secondMerge, { movesCheckouts })).toEqual({ landed: true })
     expect(await isAncestor(root, tip, 'main')).toBe(true)
     expect(runGit(root, 'show', 'main:c.txt')).toBe('meanwhile\n')
   })
