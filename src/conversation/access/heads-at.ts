@@ -3,8 +3,7 @@ import { InvalidInput, NotFound } from '../../errors.ts'
 import type { SessionCreated } from '../../log/events/session.ts'
 import { begunAs, headFold } from '../../log/fold.ts'
 import type { Store } from '../../log/store.ts'
-import { type ConversationHead, type ConversationInfo, expiryEvent } from '../../log/views/conversation.ts'
-import { instructionsAfter } from '../../log/views/instructions.ts'
+import { type ConversationHead, expiryEvent } from '../../log/views/conversation.ts'
 import { inheritedHead, type SessionHead } from '../../log/views/session.ts'
 import { conversationHead } from './conversation-head.ts'
 
@@ -51,22 +50,10 @@ export async function pastHeads(
   if (!conversation || from > start + 1) await conversationHead(store, project, conversationId)
   if (!conversation) throw new NotFound('conversation', conversationId)
   const activeAt = (await lastUse(store, { project, conversationId, version })) ?? conversation.activeAt
-  const info = await withInstructions(store, conversation.info, version)
   return {
-    conversation: { ...conversation, info, version, activeAt },
+    conversation: { ...conversation, version, activeAt },
     sessions: fold.heads().sessions,
   }
-}
-
-/** The instructions of people, which are not folded because they are messages: those among the newest events. */
-async function withInstructions(store: Store, info: ConversationInfo, version: number): Promise<ConversationInfo> {
-  const { project, id: conversationId, branchOf } = info
-  const from = (branchOf?.version ?? 0) + 1
-  const newest = await store.read({ project, conversationId, from, to: version, backwards: true, limit: pageSize })
-  let { instructions } = info
-  for (const { event, version: at } of newest.toReversed())
-    if (event.type === 'message.added') instructions = instructionsAfter(instructions, event, at)
-  return instructions ? { ...info, instructions } : info
 }
 
 /** The time of the last use, which is not folded because messages count as use. Nearly always that version's own time. */

@@ -79,7 +79,14 @@ export async function loadInputs({ engine, project, heads, trigger, options, dra
   const { known, unseen } = await newestOf(engine, session, { window, strategy, budget })
   const messages = [...known.messages, ...(unseen?.messages ?? [])]
   const message = await triggerMessage(engine, session, trigger, messages)
-  const instructions = await standingInstructions(store, { session, conversation, end, messages, trigger: message })
+  const instructions = await standingInstructions(store, {
+    session,
+    end,
+    messages,
+    trigger: message,
+    carried: taken?.checkpoint.carried.userMessages.map(({ version }) => version) ?? [],
+    pins: conversation?.pins ?? [],
+  })
   const outside = await messagesOutside(engine, session, {
     window,
     conversation,

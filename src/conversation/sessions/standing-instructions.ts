@@ -1,15 +1,12 @@
 /**
  * Finds the instructions of people that stay in a request, whatever is compacted or left out: the newest one, and the
  * one that opened the running turn.
- *
- * The head of the conversation lists the newest versions, so the cost does not grow with the length of the turn.
  */
+import { Recent } from '../../log/lru.ts'
 import type { Store } from '../../log/store.ts'
-import type { ConversationInfo } from '../../log/views/conversation.ts'
 import { isInstruction } from '../../log/views/instructions.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { SessionHead } from '../../log/views/session.ts'
-import { isVisible, viewerOf } from '../../log/visibility.ts'
 import { type Window, windowOf } from '../../log/windows.ts'
 import { messagesAt } from './window-messages.ts'
 
@@ -19,87 +16,54 @@ export interface StandingInstructions {
   unread: readonly Message[]
 }
 
-/** Messages before an instruction that are looked at, to find out whether it came in the middle of a turn. */
-const maxPreceding = 20
-
-export async function standingInstructions(
-  store: Store,
-  {
-    session,
-    conversation,
-    end,
-    messages,
-    trigger,
-  }: {
-    session: SessionHead
-    conversation: ConversationInfo | undefined
-    end: number
-    /** The newest messages of the window, as they were read for the request. */
-    messages: readonly Message[]
-    trigger: Message | undefined
-  },
-): Promise<StandingInstructions> {
-  const window: Window = { ...windowOf(session), end }
-  const versions = instructionVersions(session, conversation, end, messages)
-  const newest = trigger && isInstruction(trigger) ? trigger.version : versions.at(-1)
-  if (newest === undefined) return { versions: new Set(), unread: [] }
-  const opener = await turnOpener(store, { session, window, messages, versions, newest })
-  // A pinned one stays anyway, and word for word.
-  const pins = new Set(conversation?.pins)
-  const standing = new Set([opener, newest].filter(version => version !== trigger?.version && !pins.has(version)))
-  const readVersions = new Set(messages.map(({ version }) => version))
-  const found = await messagesAt(
-    store,
-    window,
-    [...standing].filter(version => !readVersions.has(version)),
-  )
-  // An erased one says nothing any more.
-  return { versions: standing, unread: found.filter(message => !message.missing) }
+export interface InstructionSearch {
+  session: SessionHead
+  end: number
+  /** The newest messages of the window, as they were read for the request. */
+  messages: readonly Message[]
+  trigger: Message | undefined
+  /** Versions of the newest user messages that the checkpoint names, oldest first. */
+  carried: readonly number[]
+  /** Versions of pinned messages: they stay anyway, and word for word. */
+  pins: readonly number[]
 }
 
-/** The newest instructions that the session sees, oldest first: by the head, and by the messages that were read. */
-function instructionVersions(
-  session: SessionHead,
-  conversation: ConversationInfo | undefined,
-  end: number,
-  messages: readonly Message[],
-): number[] {
-  const viewer = viewerOf(session)
-  const listed = (conversation?.instructions ?? [])
-    .filter(({ audience }) => isVisible(audience, viewer))
-    .flatMap(list => list.versions)
-    .filter(version => version > session.windowStart && version <= end)
-  const read = messages.filter(message => isInstruction(message) && !message.missing).map(({ version }) => version)
-  return [...new Set([...listed, ...read])].sort((a, b) => a - b)
+/** Messages before an instruction that are looked at, to find out whether it came in the middle of a turn. */
+const maxPreceding = 20
+const pageSize = 500
+/** An instruction with more messages of agents behind it than these pages hold is found by the checkpoint alone. */
+const maxPages = 20
+
+export async function standingInstructions(store: Store, search: InstructionSearch): Promise<StandingInstructions> {
+  const { session, end, messages, trigger, pins } = search
+  const window: Window = { ...windowOf(session), end }
+  const newest =
+    trigger && isInstruction(trigger)
+      ? trigger.version
+      : await instructionBefore(store, search, window, Number.MAX_SAFE_INTEGER)
+  if (newest === undefined) return { versions: new Set(), unread: [] }
+  const opener = await turnOpener(store, search, window, newest)
+  const pinned = new Set(pins)
+  const standing = new Set([opener, newest].filter(version => version !== trigger?.version && !pinned.has(version)))
+  const readVersions = new Set(messages.map(({ version }) => version))
+  const unreadVersions = [...standing].filter(version => !readVersions.has(version))
+  const unread = await messagesAt(store, window, unreadVersions)
+  return { versions: standing, unread: unread.filter(isStanding) }
 }
 
 /**
  * Follows the instructions backwards as long as each came in the middle of a turn. A turn ends with words of the agent
  * that call no tool.
  */
-async function turnOpener(
-  store: Store,
-  {
-    session,
-    window,
-    messages,
-    versions,
-    newest,
-  }: {
-    session: SessionHead
-    window: Window
-    messages: readonly Message[]
-    versions: readonly number[]
-    newest: number
-  },
-): Promise<number> {
+async function turnOpener(store: Store, search: InstructionSearch, window: Window, newest: number): Promise<number> {
   let opener = newest
   for (;;) {
-    const read = messages.filter(({ version }) => version < opener).slice(-maxPreceding)
+    const read = search.messages.filter(({ version }) => version < opener).slice(-maxPreceding)
     const preceding = read.length > 0 ? read : await store.messages(window, { before: opener, limit: maxPreceding })
-    const before = versions.findLast(version => version < opener)
-    if (before === undefined || !isInsideTurn(preceding, session.agentName)) return opener
-    opener = before
+    if (!isInsideTurn(preceding, search.session.agentName)) return opener
+    const earlier = await instructionBefore(store, search, window, opener)
+    if (earlier === undefined) return opener
+    opener = earlier
   }
 }
 
@@ -110,4 +74,66 @@ function isInsideTurn(preceding: readonly Message[], agentName: string): boolean
     return message.parts.some(part => part.type === 'tool-call')
   }
   return false
+}
+
+/** The newest instruction before a version: among the messages that were read, those between, and those summarised. */
+async function instructionBefore(
+  store: Store,
+  { session, messages, carried }: InstructionSearch,
+  window: Window,
+  before: number,
+): Promise<number | undefined> {
+  const read = messages.findLast(message => message.version < before && isStanding(message))
+  if (read) return read.version
+  const oldestRead = Math.min(before, messages[0]?.version ?? before)
+  const summarised = carried.findLast(version => version < before && version > session.windowStart)
+  return lastScanned(store, session, { ...window, kinds: ['talk'] }, oldestRead, summarised ?? session.windowStart)
+}
+
+/** An erased instruction says nothing any more. */
+function isStanding(message: Message): boolean {
+  return isInstruction(message) && !message.missing
+}
+
+/** A part of a window without an instruction, between the one that was found and the version where the scan began. */
+interface Scan {
+  from: number
+  instruction: number | undefined
+}
+
+/** The newest scan of each session, so that the requests of a long turn do not read the turn again. */
+const scans = new WeakMap<Store, Recent<Scan>>()
+
+/** Reads backwards from `before` to the next instruction. Nothing at `known` or earlier is looked at: it is one itself. */
+async function lastScanned(
+  store: Store,
+  session: SessionHead,
+  window: Window,
+  before: number,
+  known: number,
+): Promise<number | undefined> {
+  const cache = scans.get(store) ?? new Recent<Scan>(1_000)
+  scans.set(store, cache)
+  const earlier = cache.get(session.id)
+  const otherwise = known > session.windowStart ? known : undefined
+  const found = await scan()
+  if (before < Number.MAX_SAFE_INTEGER) cache.set(session.id, { from: before, instruction: found })
+  return found
+
+  async function scan(): Promise<number | undefined> {
+    let end = before
+    for (let page = 0; page < maxPages && end > known; page++) {
+      const messages = await store.messages(
+        { ...window, start: Math.max(window.start, known) },
+        { before: end, limit: pageSize },
+      )
+      const instruction = messages.findLast(isStanding)
+      if (instruction) return instruction.version
+      end = messages[0]?.version ?? 0
+      if (messages.length < pageSize) return otherwise
+      if (earlier && end <= earlier.from && earlier.instruction !== undefined && earlier.instruction > known)
+        return earlier.instruction
+    }
+    return otherwise
+  }
 }

@@ -9,7 +9,6 @@ import type { Metadata } from '../events/metadata.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 import type { WorkItem } from '../events/work-item.ts'
 import { type ConversationState, evolveState } from './conversation-state.ts'
-import { type InstructionList, instructionsAfter } from './instructions.ts'
 import { mergeMetadata } from './metadata.ts'
 
 export const ConversationStatus = z.enum(['active', 'completed', 'archived'])
@@ -33,8 +32,6 @@ export interface ConversationInfo extends ConversationState {
   summary?: string
   /** Versions of pinned messages. */
   pins?: readonly number[]
-  /** The newest instructions of people, by their readers. */
-  instructions?: readonly InstructionList[]
   /** The branch shares its parent's events up to here. */
   branchOf?: BranchPoint
   /** Version of the newest erasure. Readers that cached messages before it must not show them again. */
@@ -116,11 +113,8 @@ function evolveInfo(info: ConversationInfo | undefined, recorded: RecordedEvent)
     }
     case 'branch.merged':
       return { ...info, mergedInto: { conversationId: event.into, messageId: event.messageId } }
-    case 'message.added': {
-      const instructions = instructionsAfter(info.instructions, event, recorded.version)
-      const said = instructions && instructions !== info.instructions ? { ...info, instructions } : info
-      return event.pinned ? { ...said, pins: [...(said.pins ?? []), recorded.version] } : said
-    }
+    case 'message.added':
+      return event.pinned ? { ...info, pins: [...(info.pins ?? []), recorded.version] } : info
     case 'message.erased':
       return event.rewritten ? { ...info, erasedAt: recorded.version } : info
     case 'message.pinned': {
