@@ -4,7 +4,7 @@ import type { SessionHead } from '../../log/views/session.ts'
 import { viewerOf } from '../../log/visibility.ts'
 import { windowOf } from '../../log/windows.ts'
 import type { QuotedMessage } from '../../request/assembly/inputs.ts'
-import { recallWords } from '../../request/assembly/recall-words.ts'
+import { recallWords } from '../../request/text/recall-words.ts'
 
 const maxQuotes = 8
 const hitsWithNeighbours = 3

@@ -144,8 +144,8 @@ function requestWindow(
 }
 
 /**
- * The newest messages of the window that the budget can hold, split at the agent's cursor if it has one. Where nobody
- * else said anything behind the cursor, all of it is known.
+ * The newest messages of the window that the budget can hold, split at the agent's cursor if it has one. If no
+ * other agent or person spoke after the cursor, all of it is known.
  */
 async function newestOf(
   { store }: Engine,

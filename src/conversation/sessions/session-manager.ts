@@ -322,7 +322,7 @@ export class SessionManager {
     return this.#requests.checkpoints.history(sessionId)
   }
 
-  /** What changed between two checkpoints, by their numbers. */
+  /** The changes between two checkpoints, by their numbers. */
   diffCheckpoints(sessionId: string, first: number, second: number): Promise<CheckpointDiff> {
     return this.#requests.checkpoints.diff(sessionId, first, second)
   }

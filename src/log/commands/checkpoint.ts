@@ -4,7 +4,7 @@ import type { Heads } from '../views/heads.ts'
 import type { SessionHead } from '../views/session.ts'
 import type { Decision } from './decision.ts'
 
-/** What a checkpoint was made from. It may be taken only while the log still says the same of it. */
+/** The state that a checkpoint was made from. It may be taken only while the log still says the same of it. */
 export interface CheckpointBasis {
   session: SessionHead
   /** Number of the checkpoint that it goes on from. */

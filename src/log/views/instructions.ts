@@ -1,4 +1,4 @@
-/** Which messages are instructions of a person. */
+/** Tells the instructions of a person from other messages. */
 import type { Part } from '../events/part.ts'
 
 interface InstructionMessage {
@@ -9,7 +9,7 @@ interface InstructionMessage {
   resolves?: unknown
 }
 
-/** Whether a person says something: no result of a tool, no harness in the user's place, no content of a reference. */
+/** True for the words of a person: no result of a tool, no harness in the user's place, no content of a reference. */
 export function isInstruction({ role, parts, internal, agentType, resolves }: InstructionMessage): boolean {
   if (role !== 'user' || internal || agentType !== undefined || resolves !== undefined) return false
   if (parts.some(part => part.type === 'tool-result')) return false

@@ -1,15 +1,15 @@
 /** A request while it is fitted into its budget: what is in it now, its size, and the ways to make it smaller. */
+import type { Part } from '../../log/events/part.ts'
 import type { Message } from '../../log/views/message.ts'
 import { partsText } from '../text/part-text.ts'
 import { messageSize, noticeTokens, overhead, sectionSize, sizeOf, textSize, wholeSize } from '../text/sizes.ts'
-import type { TokenEstimator } from '../text/tokens.ts'
+import { countParts, type TokenEstimator } from '../text/tokens.ts'
 import { trimText } from '../text/trim.ts'
 import { catchUpSize, fitCatchUp, type PackedCatchUp } from './catch-up.ts'
 import { blockStarts, positionsIn } from './history-blocks.ts'
 import type { LedgerEntry } from './ledger.ts'
 import { cutBehindContents } from './reference-contents.ts'
 import type { Quote, Sections, TextSection, Trigger } from './sections.ts'
-import { shortenResults } from './shorten-results.ts'
 import { earliestWholeCut } from './tool-pairs.ts'
 
 /** Largest shares of the budget. */
@@ -39,7 +39,7 @@ export class Draft {
   standing: Message[]
   omitted: { messages: number; tokens: number }
   trigger: Trigger
-  /** What was trimmed or left out of sections. */
+  /** Ledger entries of sections that were trimmed or left out. */
   readonly cuts: LedgerEntry[] = []
 
   readonly #sections: Sections
@@ -194,7 +194,7 @@ export class Draft {
     return this.excess === 0
   }
 
-  /** How many of the oldest messages to leave out next: enough to fit, up to the beginning of a block if that may go. */
+  /** The number of messages to leave out next: enough to fit, up to the beginning of a block if that may go. */
   #nextCut(fewest: number): number {
     const max = this.history.length - fewest
     let count = 0
@@ -279,4 +279,23 @@ function quotesThatFit(quotes: readonly Quote[], share: number): readonly Quote[
     if (hasHit && quotesSize([...chosen, quote]) <= share) chosen.push(quote)
   }
   return chosen.sort((a, b) => a.version - b.version)
+}
+
+/** Shortens the tool results of an old message. The log keeps them whole; a marker says how to read them. */
+function shortenResults(message: Message, to: number, estimator: TokenEstimator): Message {
+  if (!message.parts.some(part => part.type === 'tool-result')) return message
+  let shortened = false
+  const parts = message.parts.map((part): Part => {
+    if (part.type !== 'tool-result') return part
+    const text = typeof part.output === 'string' ? part.output : JSON.stringify(part.output)
+    // Characters by four is a lower bound good enough to skip what is short anyway.
+    if (text.length / 4 <= to) return part
+    const tokens = estimator.count(text)
+    const cut = trimText(text, { to, tokens, estimator, how: `expand message ${message.version} for all of it` })
+    if (cut.cut === 0) return part
+    shortened = true
+    return { ...part, output: cut.text }
+  })
+  if (!shortened) return message
+  return { ...message, parts, tokens: { count: countParts(parts, estimator), by: estimator.name } }
 }

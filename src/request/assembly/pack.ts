@@ -22,7 +22,7 @@ export interface PackOptions {
   /** Tokens of the budget that stay free for what a provider counts beyond our measure. */
   reserve?: number
   estimator: TokenEstimator
-  /** Whether messages may be left out. False for the checkpoint strategy before its latch: overflow is reported instead. */
+  /** Messages may be left out. False for the checkpoint strategy before its latch: overflow is reported instead. */
   mayOmit: boolean
   /** The most messages of the history, whatever the budget. */
   maxMessages?: number
@@ -62,7 +62,7 @@ export function pack(sections: Sections, options: PackOptions): Packed {
   // More than the budget holds was not even read: the history begins with a block.
   else if (mayOmit && draft.omitted.messages > 0) draft.leaveOutOldest(draft.answeredMessages())
 
-  // Where nothing may be left out, quotes of what is left out are the first to go.
+  // Quotes of left-out messages are the first to go if nothing may be left out.
   if (draft.excess > 0 && !mayOmit) draft.recall = []
   if (draft.excess > 0) draft.shortenOldResults()
   if (draft.excess > 0) draft.shrink('changes')

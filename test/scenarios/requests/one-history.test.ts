@@ -1,4 +1,4 @@
-/** One history, whoever drives a session: the runner, a program's own loop, or both in turn. */
+/** One history for every driver of a session: the runner, a program's own loop, or both in turn. */
 import type { AgentRequest, Colloquy, Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** What was cleared stays cleared: a summary that was being written meanwhile is not taken. */
+/** A cleared window stays cleared: a summary that was being written meanwhile is not taken. */
 import type { Colloquy, CompactOutcome, Session } from 'colloquy'
 import { scriptedModel } from 'colloquy/models/scripted'
 import { describe, expect, it } from 'vitest'

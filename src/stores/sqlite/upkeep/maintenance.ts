@@ -1,6 +1,6 @@
 /**
- * What is due: sessions without use, conversations to put away. Who decides and records it is the engine. What is too
- * damaged to have a head is passed over, and named by verify.
+ * Finds due work: sessions without use, conversations to archive. The engine decides and records. A conversation that is
+ * too damaged to have a head is skipped, and `verify` names it.
  */
 import { numbersIn } from '../../../log/cursor.ts'
 import type { Listed } from '../../../log/directory.ts'
@@ -15,7 +15,7 @@ import { lastUse } from '../read/event-queries.ts'
 /** A head is read with the newest event. */
 const hasHead = 'exists (select 1 from events e where e.conversation = c.conversation)'
 
-/** Looked through for one page, whoever's they are: some 5 ms. What is due behind them is found with the next. */
+/** Conversations of all projects that one page looks at. The next page finds what is due behind them. */
 const lookedThrough = 5000
 
 export function maintenance({ database, heads, reading, writing }: { database: Database; heads: HeadStore } & Access) {

@@ -226,7 +226,7 @@ export class RowReader implements Rows {
     return this.find(place)?.conversation ?? 0
   }
 
-  /** Where a branch leaves its parent: by its head, or by its first event where the head cannot be read. */
+  /** The point where a branch leaves its parent: by its head, or by its first event if the head cannot be read. */
   #branchPoint(place: ConversationPlace, text: string): ConversationInfo['branchOf'] {
     const info = infoIn(text, () => undefined)
     if (info) return info.branchOf

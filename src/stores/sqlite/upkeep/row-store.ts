@@ -45,7 +45,7 @@ export function rowStore(input: RowStoreInput): RowConnections {
     if (changes) return changes
     const database = openDatabase({ path, durability, busyTimeoutMs })
     database.prepareToWrite()
-    // What refers to a row that goes, goes with it. Looking for it would read the whole log for every lane.
+    // Rows that refer to a removed row are removed with it. A check by SQLite would read the whole log for every lane.
     database.exec('pragma foreign_keys = off')
     changes = { database, rows: new RowChanges(database, epoch) }
     return changes

@@ -41,7 +41,7 @@ export function runUpkeep({ rows, log, index, indexed }: UpkeepInput): RunUpkeep
       if (conversation === undefined) return await run('purge', input)
       await indexed(() => index().forgetConversation(conversation, remove))
     } catch (error) {
-      // What is gone from the log is gone. The index notices it when it is next fed.
+      // The log has lost it already. The index follows when it is next fed.
       if (!purged) throw error
     }
     return purged!

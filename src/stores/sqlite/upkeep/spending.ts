@@ -1,4 +1,4 @@
-/** Tokens and cost by conversation, agent and model, summed up as the index is fed: whoever asks reads no log. */
+/** Tokens and cost by conversation, agent and model. They are summed as the index is fed, so a query reads no log. */
 
 import type { ProjectSpending, Spending } from '../../../log/accounts.ts'
 import type { StoredEvent } from '../../../log/events/event.ts'
@@ -32,7 +32,7 @@ type Sums = [
   unpriced: number,
 ]
 
-/** Programs of before took any number; what is too large to be exact is told as the largest that is. */
+/** A sum that is too large to be exact is reported as the largest exact number. */
 const exact = (column: string) => `min(coalesce(sum(s.${column}), 0), ${largestSum})`
 
 const sums = `coalesce(sum(s.messages), 0), ${exact('tokens')}, ${exact('input')}, ${exact('output')},
@@ -49,7 +49,7 @@ export function spendingKeeper(database: Database) {
       on conflict do update set messages = messages + excluded.messages, tokens = tokens + excluded.tokens,
         input = input + excluded.input, output = output + excluded.output, cost = cost + excluded.cost,
         calls = calls + excluded.calls, unpriced = unpriced + excluded.unpriced`),
-    // Nothing is left of them, their names neither.
+    // Removes agents whose sums reached zero, so that purged ones disappear from the report.
     dropEmpty: database.prepare('delete from spent where conversation = ? and messages = 0 and calls = 0'),
     forget: database.prepare('delete from spent where conversation = ?'),
     project: database.prepare('select project from log.projects where id = ?'),
@@ -60,7 +60,7 @@ export function spendingKeeper(database: Database) {
       select ${sums} from spent s
       where s.conversation = (select conversation from log.conversations where project = ? and id = ?)`),
   }
-  /** Of one batch: many messages, few sums. */
+  /** The sums of one batch. */
   const waiting = new Map<string, { conversation: number; spent: Spent }>()
 
   function write(conversation: number, spent: Spent, sign: 1 | -1): void {
