@@ -18,12 +18,12 @@ export function taskWorker(parts: TeamParts): TaskWorker {
     if (item.type !== 'task') throw new Error(`${item.type} is no task`)
     const { featureId, taskId } = item
     const as = agentFor('task', state) ?? 'dev'
-    const done = doneOf(await runTask(parts, { featureId, taskId, as }, { signal }))
+    const result = outcomeOf(await runTask(parts, { featureId, taskId, as }, { signal }))
     const tasks = await work.listTasks(featureId)
-    if (done.outcome === 'done' && tasks.every(task => task.state === 'merged'))
+    if (result.outcome === 'done' && tasks.every(task => task.state === 'merged'))
       await runFeature(parts, featureId, { signal })
     const newState = tasks.find(task => task.taskId === taskId)?.state
-    return newState === undefined ? done : { ...done, to: newState }
+    return newState === undefined ? result : { ...result, to: newState }
   }
 
   return {
@@ -56,7 +56,7 @@ export function taskWorker(parts: TeamParts): TaskWorker {
   }
 }
 
-function doneOf(end: TaskEnd): WorkDone {
+function outcomeOf(end: TaskEnd): WorkDone {
   switch (end.end) {
     case 'merged':
       return { outcome: 'done', summary: 'It is merged.' }
