@@ -12,15 +12,28 @@ export {
   type StoreStatus,
   storeStatus,
 } from './app/stores.ts'
-export type { Accounts, AuditEntry, AuditQuery } from './log/accounts.ts'
+export type { Accounts, AuditEntry, AuditQuery, ProjectSpending, Spending } from './log/accounts.ts'
 export type { ArchivePlace } from './log/archive-place.ts'
 export type { ConversationQuery, DamagedConversation, Directory, Listed, ProjectTotals } from './log/directory.ts'
 export type { Appended, EventLog, EventRange, Proposal, SubscribeOptions } from './log/event-log.ts'
+export type { ConversationHeadQuery, HeadPage, HeadQuery, SessionHeadQuery } from './log/head-query.ts'
 export type { Lease, Leases } from './log/leases.ts'
-export type { LivingNode, NodeFacts, Nodes } from './log/nodes.ts'
+export type { LivingNode, NodeFacts, NodeRegister, Nodes } from './log/nodes.ts'
 export type { LaneSums } from './log/records/lane.ts'
-export type { Search, SearchedConversations, SearchHit, SearchQuery, TitleHit, TitleQuery } from './log/search.ts'
-export type { Store, StoreOptions, WriteQueue } from './log/store.ts'
+export type { RowChanges, RowStore, Rows } from './log/rows.ts'
+export type {
+  Search,
+  SearchedConversations,
+  SearchHit,
+  SearchQuery,
+  SearchResult,
+  StoreSearch,
+  TitleHit,
+  TitleQuery,
+} from './log/search.ts'
+export type { Store, StoreCalls, StoreOptions, WriteQueue } from './log/store.ts'
+export { storeCalls } from './log/upkeep/store-calls.ts'
+export { type UpkeepOperations, upkeepOver } from './log/upkeep/upkeep-over.ts'
 export type {
   Damage,
   Erased,
@@ -31,7 +44,8 @@ export type {
   Upkeep,
   VerifyReport,
 } from './log/upkeep.ts'
+export { type RunUpkeep, writingOperations } from './log/upkeep-work.ts'
 export { type ConversationHead, evolveConversation } from './log/views/conversation.ts'
 export { evolveSession, type SessionHead } from './log/views/session.ts'
 export { isVisible, type Viewer } from './log/visibility.ts'
-export type { Windows } from './log/windows.ts'
+export type { Page, Window, Windows } from './log/windows.ts'

@@ -112,6 +112,26 @@ it('the pages import the client and nothing else of the package', () => {
   expect(offences).toEqual([])
 })
 
+it('the port for stores has at most 20 methods', () => {
+  const interfaces = new Map<string, { parents: string[]; methods: string[] }>()
+  for (const file of sources().filter(name => dirname(name) === join(source, 'log'))) {
+    const text = readFileSync(file, 'utf8')
+    for (const [, name, parents = '', body] of text.matchAll(
+      /^export interface (\w+)(?:\s+extends\s+([^{]+))? \{\n(.*?)^\}/gms,
+    )) {
+      const methods = [...body!.matchAll(/^ {2}(\w+)\??[(<:]/gm)].map(([, method]) => method!)
+      interfaces.set(name!, { parents: parents.split(',').map(parent => parent.trim()), methods })
+    }
+  }
+  const methodsOf = (name: string): string[] => {
+    const { parents, methods } = interfaces.get(name) ?? { parents: [], methods: [] }
+    return [...parents.flatMap(methodsOf), ...methods]
+  }
+  const methods = methodsOf('Store')
+  expect(methods).toEqual(expect.arrayContaining(['append', 'claim', 'measure', 'putNode', 'heads', 'upkeep', 'close']))
+  expect(methods.length).toBeLessThanOrEqual(20)
+})
+
 it('the source has no import cycles, types included', () => {
   const graph = new Map(
     sources().map(file => [

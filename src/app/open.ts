@@ -12,7 +12,7 @@ import { InvalidInput, StoreUnusable } from '../errors.ts'
 import { parseInput } from '../log/commands/input.ts'
 import { engine } from '../log/engine.ts'
 import { furthestTime } from '../log/events/time.ts'
-import type { Store, StoreOptions } from '../log/store.ts'
+import type { StoreCalls, StoreOptions } from '../log/store.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import { openModel } from '../models/open.ts'
 import { estimatorOf } from '../request/text/exact-tokens.ts'
@@ -164,7 +164,7 @@ async function withConfiguration(input: OpenOptions): Promise<OpenOptions> {
 
 const storeHint = 'Use sqlite:path, sqlite::memory: or postgres://….'
 
-async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<Store> {
+async function openStore(url: string, options: StoreOptions & { readOnly?: boolean }): Promise<StoreCalls> {
   const [scheme, path = ''] = splitOnce(url, ':')
   if (url.includes('\0')) throw new StoreUnusable('store: a path or address cannot contain a NUL. Nothing was opened.')
   if (scheme === 'sqlite' && path !== '') return (await sqliteDoor()).sqliteStore(path, options)

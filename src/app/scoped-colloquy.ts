@@ -26,12 +26,12 @@ import type { ExecutionKeeper } from '../conversation/turns/execution-time.ts'
 import { type Team, team } from '../conversation/turns/team-parts.ts'
 import { workInputs } from '../conversation/work/work-context.ts'
 import { WorkManager } from '../conversation/work/work-manager.ts'
-import { IllegalState, InvalidInput, StoreUnusable } from '../errors.ts'
+import { IllegalState, InvalidInput } from '../errors.ts'
 import type { ArchivePlace } from '../log/archive-place.ts'
 import type { Engine, Scope } from '../log/engine.ts'
 import { idProblem } from '../log/events/id.ts'
 import type { Nodes } from '../log/nodes.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import type { Progress } from '../log/upkeep.ts'
 import type { Model } from '../models/model.ts'
 import { modelQueues } from '../models/open.ts'
@@ -44,7 +44,7 @@ import type { Totals, TotalsPage } from './totals.ts'
 /** The parts that all `Colloquy` objects of one open store share. */
 export interface Opened {
   engine: Engine
-  store: Store
+  store: StoreCalls
   parts: AllProjectParts
   /** Writes the summaries of compactions. */
   model: Model | undefined
@@ -174,14 +174,7 @@ export class Scoped implements Colloquy {
 
   readonly verify: Colloquy['verify'] = async (options = {}) => this.#opened.store.verify(this.#upkeepOptions(options))
 
-  readonly repair: Colloquy['repair'] = async (options = {}) => {
-    const { store } = this.#opened
-    if (!store.repair)
-      throw new StoreUnusable(
-        'This store cannot be repaired, because it derives nothing from its log. Nothing was changed.',
-      )
-    return store.repair(this.#upkeepOptions(options))
-  }
+  readonly repair: Colloquy['repair'] = async (options = {}) => this.#opened.store.repair(this.#upkeepOptions(options))
 
   readonly stats: Colloquy['stats'] = () => this.#opened.store.totals(this.project)
 

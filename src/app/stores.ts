@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { StoreUnusable } from '../errors.ts'
 import type { StoreStatus } from '../log/status.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import { withoutPassword } from '../log/store-address.ts'
 import { type CopiedProject, copyProject } from '../log/upkeep/copy-project.ts'
 import { openColloquy } from './open.ts'
@@ -90,7 +90,7 @@ function noProject(place: string, project: string, projects: readonly string[]):
   })
 }
 
-async function openStore(url: string, { readOnly = false } = {}): Promise<Store> {
+async function openStore(url: string, { readOnly = false } = {}): Promise<StoreCalls> {
   const place = placeOf(url)
   const options = { clock: Date.now, readOnly }
   if (place.scheme === 'sqlite') return (await sqliteDoor()).sqliteStore(place.path, options)

@@ -6,7 +6,7 @@
  */
 import type { ProjectSpending, Spending } from '../log/accounts.ts'
 import type { Listed } from '../log/directory.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import type { ConversationHead } from '../log/views/conversation.ts'
 import { type Spent, spentIn } from '../log/views/spending.ts'
 
@@ -34,7 +34,7 @@ const pageSize = 200
 /** Max number of conversations in the cache. */
 const maxCached = 50_000
 
-export function projectTotals(store: Store): (project: string, page?: TotalsPage) => Promise<Totals> {
+export function projectTotals(store: StoreCalls): (project: string, page?: TotalsPage) => Promise<Totals> {
   const cache = new Map<string, CachedTotals>()
 
   async function foldConversation(project: string, { info, version }: ConversationHead): Promise<CachedTotals> {
@@ -94,14 +94,15 @@ export function projectTotals(store: Store): (project: string, page?: TotalsPage
 
   async function ofConversations(project: string, heads: readonly ConversationHead[]) {
     const ids = heads.map(({ info }) => info.id)
-    if (store.spendingOf) return store.spendingOf(project, ids)
+    const sums = await store.spendingOf(project, ids)
+    if (sums) return sums
     const spendings: Record<string, Spending> = {}
     for (const head of heads) spendings[head.info.id] = { ...(await foldConversation(project, head)).spent }
     return spendings
   }
 
   return async (project, { limit = 100, cursor } = {}) => {
-    const sums = store.spending ? await store.spending(project) : await foldProject(project)
+    const sums = (await store.spending(project)) ?? (await foldProject(project))
     const page = await store.conversations({ project, limit, ...(cursor !== undefined && { cursor }) })
     return {
       ...sums,

@@ -1,8 +1,5 @@
-/** The port for looking back over a whole project: who did what, and what it took. */
-
+/** Accounts of a whole project: who did what, and the tokens and cost of it. */
 import type { Listed } from './directory.ts'
-import type { StoredEvent } from './events/event.ts'
-import { isoTime } from './time.ts'
 
 export interface AuditQuery {
   project: string
@@ -54,34 +51,11 @@ export interface ProjectSpending {
 
 export interface Accounts {
   /**
-   * The newest first. Looks at so much of the log at a time: a page may have fewer entries than asked for, none even,
-   * and still a `next`.
+   * The newest first. A call reads a part of the log only: a page may have fewer entries than its limit, even none, and
+   * still a `next`.
    */
   audit(query: AuditQuery): Promise<Listed<AuditEntry>>
-  /** Sums that are kept. A store may keep none; then whoever wants them folds them from the log. */
-  spending?(project: string): Promise<ProjectSpending>
-  spendingOf?(project: string, conversationIds: readonly string[]): Promise<Record<string, Spending>>
-}
-
-/** The entry of a row, of whichever store. */
-export function auditEntry(
-  row: {
-    conversationId: string
-    version: number
-    at: number
-    actor: string
-    channel: string
-    request: string | null
-    type: string
-  },
-  event: StoredEvent,
-): AuditEntry {
-  const { at, request, ...rest } = row
-  const sessionId = 'sessionId' in event && typeof event.sessionId === 'string' ? event.sessionId : undefined
-  return {
-    ...rest,
-    at: isoTime(at),
-    ...(request !== null && { requestId: request }),
-    ...(sessionId !== undefined && { sessionId }),
-  }
+  /** Stored sums; undefined when the store keeps none, and the caller folds them from the log. */
+  spending(project: string): Promise<ProjectSpending | undefined>
+  spendingOf(project: string, conversationIds: readonly string[]): Promise<Record<string, Spending> | undefined>
 }

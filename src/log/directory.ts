@@ -1,4 +1,4 @@
-/** The port for finding conversations and sessions by their heads. */
+/** Conversations and sessions by their heads. */
 import type { WorkItem } from './events/work-item.ts'
 import type { LaneSums } from './records/lane.ts'
 import type { ConversationHead, ConversationStatus } from './views/conversation.ts'
@@ -19,7 +19,7 @@ export interface ConversationQuery {
 export interface WorkQuery {
   project: string
   type: 'feature' | 'task' | 'bead'
-  /** Of tasks: those of this feature. */
+  /** Only tasks of this feature. */
   featureId?: string
   /** Default all. */
   states?: readonly string[]
@@ -37,17 +37,28 @@ export interface SessionQuery {
   agentName?: string
   /** Default all but deleted ones. */
   status?: readonly SessionStatus[]
-  /** Active ones are given, too, whose time may be over at this time (milliseconds): whoever asks looks closer. */
+  /** Adds active sessions that may be expired at this time (milliseconds). The caller looks closer. */
   overdueAt?: number
   cursor?: string
   limit?: number
+}
+
+/** Conversations that are not archived and are completed, or made before, or not used since the given times. */
+export interface ArchivableQuery {
+  project: string
+  completed?: boolean
+  /** Milliseconds, inclusive. */
+  createdBefore?: number
+  inactiveSince?: number
+  cursor?: string
+  limit: number
 }
 
 /** A page of a list; `next` is absent on the last. */
 export interface Listed<T> {
   items: T[]
   next?: string
-  /** What belongs on this page and cannot be shown: its records are damaged. Absent when there is none. */
+  /** Conversations of this page that cannot be shown, because their records are damaged. Absent when there is none. */
   damaged?: DamagedConversation[]
 }
 
@@ -64,7 +75,7 @@ export interface ProjectTotals extends LaneSums {
   compactions: number
 }
 
-/** How the heads stood at a version. */
+/** The heads at an earlier version. */
 export interface Landmark {
   conversation: ConversationHead
   sessions: SessionHead[]
@@ -76,8 +87,8 @@ export interface Directory {
   /** Most recently active first; from page to page to the minute. A damaged one is named apart, and hides no other. */
   conversations(query: ConversationQuery): Promise<Listed<ConversationHead>>
   /**
-   * Conversations of work items, by what their heads say of the work: in order of priority, the oldest first. Those
-   * that nobody described as a work item, or moved as one, are not among them.
+   * Conversations of work items, by what their heads say of the work: in order of priority, the oldest first. A
+   * conversation that was never described or moved as a work item is not among them.
    */
   workItems(query: WorkQuery): Promise<Listed<ConversationHead>>
   session(project: string, id: string): Promise<SessionHead | undefined>
@@ -88,8 +99,8 @@ export interface Directory {
   projects(): Promise<string[]>
   totals(project: string): Promise<ProjectTotals>
   /**
-   * Heads kept from an earlier time: the newest at or before a version of the conversation's own log. Whoever wants to
-   * know a past state folds from there and not from the beginning. A store may keep none.
+   * The newest stored heads at or before a version of the conversation's own log; undefined when the store has none. An
+   * earlier state is folded from there, not from the beginning.
    */
-  landmark?(project: string, conversationId: string, version: number): Promise<Landmark | undefined>
+  landmark(project: string, conversationId: string, version: number): Promise<Landmark | undefined>
 }

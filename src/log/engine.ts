@@ -14,7 +14,7 @@ import { idProblem } from './events/id.ts'
 import type { Origin, RecordedEvent } from './events/recorded-event.ts'
 import type { WorkItem } from './events/work-item.ts'
 import { withLineage } from './lineage.ts'
-import type { Store } from './store.ts'
+import type { StoreCalls } from './store.ts'
 
 /** The project, actor and channel of a write. */
 export interface Scope extends Origin {
@@ -45,7 +45,7 @@ interface Execution {
 }
 
 export interface Engine {
-  readonly store: Store
+  readonly store: StoreCalls
   readonly clock: () => number
   readonly newId: () => string
   /** Puts spans around work, where a tracer was handed in. */
@@ -66,7 +66,7 @@ export function engine({
   newId,
   traced,
 }: {
-  store: Store
+  store: StoreCalls
   clock: () => number
   newId: () => string
   traced?: Traced | undefined
@@ -179,7 +179,7 @@ function warn(error: unknown): void {
   })
 }
 
-function tracedAppend(store: Store, proposal: Proposal, traced: Traced): Promise<Appended> {
+function tracedAppend(store: StoreCalls, proposal: Proposal, traced: Traced): Promise<Appended> {
   const { project, origin } = proposal
   const attributes = { 'colloquy.project': project, 'colloquy.actor': origin.actor, 'colloquy.channel': origin.channel }
   return traced('colloquy.append', attributes, async note => {

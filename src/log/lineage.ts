@@ -11,11 +11,11 @@ import type { BranchPoint } from './events/conversation.ts'
 import type { RecordedEvent } from './events/recorded-event.ts'
 import { addSums } from './records/lane.ts'
 import type { SearchHit, SearchQuery } from './search.ts'
-import type { Store } from './store.ts'
+import type { StoreCalls } from './store.ts'
 import type { Message } from './views/message.ts'
 import type { Page, Window } from './windows.ts'
 
-export function withLineage(store: Store): Store {
+export function withLineage(store: StoreCalls): StoreCalls {
   /** The piece before a branch: of the parent, up to the branch point; itself a branch, perhaps. */
   async function parentOf<T extends { project: string }>(piece: T, { conversationId, version }: BranchPoint) {
     const head = await store.conversation(piece.project, conversationId)
@@ -55,7 +55,7 @@ export function withLineage(store: Store): Store {
     return left > 0 ? [...(await messages(parent, { ...page, limit: left })), ...found] : found
   }
 
-  async function measure(window: Window): ReturnType<Store['measure']> {
+  async function measure(window: Window): ReturnType<StoreCalls['measure']> {
     const { branchOf, ...own } = window
     if (!branchOf) return store.measure(own)
     const [before, after] = await Promise.all([measure(await parentWindow(own, branchOf)), store.measure(own)])
@@ -89,7 +89,7 @@ export function withLineage(store: Store): Store {
 
 /** Whether a message stands in a conversation, or in what it branches off before it does. */
 export async function isInLine(
-  store: Store,
+  store: StoreCalls,
   line: { project: string; conversationId: string; branchOf?: BranchPoint },
   message: Pick<Message, 'conversationId' | 'version'>,
 ): Promise<boolean> {

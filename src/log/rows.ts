@@ -27,7 +27,7 @@ export interface ConversationRow {
   hash: Uint8Array
   /** Milliseconds of the last use. */
   activeAt: number
-  /** Where a branch leaves its parent. The hash is undefined when that event is lost. */
+  /** The event of its parent that a branch leaves. The hash is undefined when that event is lost. */
   branchOf?: BranchPoint & { hash: Uint8Array | undefined }
 }
 
@@ -58,7 +58,7 @@ export interface EventRow {
   channel: string
   request: string | null
   message: string | null
-  /** Of a message: its lane, and the lane's running sums with this message. */
+  /** The lane of a message, and the lane's running sums with this message. */
   lane: number | null
   sums: LaneSums | null
   /** Null together when the content was erased. */
@@ -97,7 +97,7 @@ export interface PurgeRow extends Origin {
   conversationId: string
   archive: string
   events: number
-  /** Of its newest event. */
+  /** The hash of its newest event. */
   hash: Uint8Array
   /** Milliseconds. */
   at: number
@@ -106,12 +106,21 @@ export interface PurgeRow extends Origin {
   restoredAt?: number
 }
 
-/** What a conversation adds to the totals of its project. */
+/** The share of a conversation in the totals of its project. */
 export interface TotalsRow extends LaneSums {
   conversationId: string
   sessions: number
   events: number
   compactions: number
+}
+
+/** The columns of a conversation that retention looks at. Times are in milliseconds. */
+export interface RetentionRow {
+  conversationId: string
+  status: string
+  createdAt: number
+  /** The last use. */
+  activeAt: number
 }
 
 /** Rows whose key comes after `after`, in the order of their keys. */
@@ -123,9 +132,9 @@ export interface RowPage {
 
 export interface ConversationSummary {
   conversationId: string
-  /** How many it has; of a branch those that are not its parent's. */
+  /** The number of its events. In a branch, those of its parent do not count. */
   events: number
-  /** Of its newest event. */
+  /** The hash of its newest event. */
   hash: Uint8Array
 }
 
@@ -159,6 +168,7 @@ export interface Rows {
     next?: string
   }>
   totals(page: RowPage): Promise<TotalsRow[]>
+  retention(page: RowPage): Promise<RetentionRow[]>
 }
 
 /** Changes rows within one transaction. */

@@ -10,7 +10,7 @@ import type { Viewer } from './visibility.ts'
 export interface SearchedConversations {
   /** This one. */
   conversationId?: string
-  /** Somebody of this name said something in it. */
+  /** A message of it has this author. */
   participant?: string
   /** This agent has, or had, a session on it. */
   agent?: string
@@ -22,7 +22,7 @@ export interface SearchedConversations {
 
 export interface SearchQuery extends SearchedConversations {
   project: string
-  /** What a person typed. Words are stemmed; "quoted words" stand together. */
+  /** The words that a person typed. Words are stemmed; "quoted words" stand together. */
   text: string
   /** The conversation to look in is a branch: what its parent says up to there is searched too. */
   branchOf?: BranchPoint
@@ -77,7 +77,7 @@ export type TitleHit = z.infer<typeof TitleHit>
 export interface TitleQuery extends SearchedConversations {
   project: string
   /**
-   * What a person typed, mistakes included. Empty: every conversation that passes the filters, most recent first; without
+   * The words that a person typed, mistakes included. Empty: every conversation that passes the filters, most recent first; without
    * any filter, none.
    */
   text: string
@@ -90,6 +90,11 @@ export interface TitleQuery extends SearchedConversations {
   limit?: number
   offset?: number
 }
+
+/** The queries of the port for stores. */
+export type StoreSearch = ({ of: 'messages' } & SearchQuery) | ({ of: 'titles' } & TitleQuery)
+
+export type SearchResult<Q extends StoreSearch> = Q['of'] extends 'messages' ? SearchHit[] : TitleHit[]
 
 export interface Search {
   search(query: SearchQuery): Promise<SearchHit[]>

@@ -2,8 +2,8 @@
  * The operations of upkeep, each with plain data in and out, so that a store may run them in a worker. `upkeep/` has their
  * code.
  */
-import type { AuditEntry, AuditQuery } from './accounts.ts'
-import type { Listed, ProjectTotals } from './directory.ts'
+import type { AuditEntry, AuditQuery, ProjectSpending, Spending } from './accounts.ts'
+import type { ArchivableQuery, Landmark, Listed, ProjectTotals } from './directory.ts'
 import type { Origin } from './events/recorded-event.ts'
 import type { Copies } from './records/erased-copies.ts'
 import type { LaneSums } from './records/lane.ts'
@@ -21,7 +21,7 @@ export interface EraseInput extends ConversationPlace {
 
 export interface PurgeInput extends ConversationPlace {
   archive: string
-  /** Of its newest event when the archive was written, as base64. */
+  /** The hash of its newest event when the archive was written, as base64. */
   hash: string
   /** Milliseconds. */
   now: number
@@ -54,14 +54,20 @@ export interface RestorePage {
   now: number
 }
 
+export interface SessionUse extends ConversationPlace {
+  sessionId: string
+  /** Milliseconds. */
+  usedAt: number
+}
+
 export interface ConversationEnd {
   conversationId: string
   events: number
-  /** Of its newest event, as base64. */
+  /** The hash of its newest event, as base64. */
   hash: string
 }
 
-/** What each operation takes and returns. */
+/** The input and the result of each operation. */
 export interface UpkeepWork {
   verify: [input: { project?: string }, result: VerifyReport]
   repair: [input: { project?: string }, result: RepairReport]
@@ -73,6 +79,8 @@ export interface UpkeepWork {
   refuseWithBranches: [input: ConversationPlace, result: undefined]
   purge: [input: PurgeInput, result: Pick<Purged, 'events' | 'lingers'>]
   purges: [input: { project: string }, result: PurgedConversation[]]
+  /** Finishes a removal whose process died right behind it: nothing that was removed may linger. */
+  finishRemoval: [input: undefined, result: undefined]
   /** Returns the id of the conversation with its last page. */
   restorePage: [input: RestorePage, result: string | undefined]
   /** The rest of a restore will not come. */
@@ -81,6 +89,17 @@ export interface UpkeepWork {
   totals: [input: { project: string }, result: ProjectTotals]
   /** The conversations of a project, in the order they were created in. */
   conversationEnds: [input: { project: string }, result: ConversationEnd[]]
+  /** The ids of conversations that look due for archiving, in the order of their ids. */
+  archivable: [input: ArchivableQuery, result: Listed<string>]
+  /** Moves the stored expiry of a session to the one that follows from its last use. */
+  noteUse: [input: SessionUse, result: undefined]
+  /** `Directory.landmark` and `Accounts.spending` say what these return. Undefined in a store that keeps none. */
+  landmark: [input: ConversationPlace & { version: number }, result: Landmark | undefined]
+  spending: [input: { project: string }, result: ProjectSpending | undefined]
+  spendingOf: [
+    input: { project: string; conversationIds: readonly string[] },
+    result: Record<string, Spending> | undefined,
+  ]
   projects: [input: undefined, result: string[]]
   readKeys: [input: RowPage, result: KeyRow[]]
   addKeys: [input: { project: string; keys: KeyRow[] }, result: undefined]
@@ -91,6 +110,11 @@ export interface UpkeepWork {
 export type UpkeepOperation = keyof UpkeepWork
 export type UpkeepInput<O extends UpkeepOperation> = UpkeepWork[O][0]
 export type UpkeepResult<O extends UpkeepOperation> = UpkeepWork[O][1]
+
+/** The operations that write. A store refuses them when it was opened for reading only. */
+export const writingOperations: ReadonlySet<UpkeepOperation> = new Set<UpkeepOperation>([
+  ...(['repair', 'erase', 'rewrite', 'purge', 'restorePage', 'noteUse', 'addKeys', 'addPurges'] as const),
+])
 
 /** Runs an operation of upkeep. */
 export type RunUpkeep = <O extends UpkeepOperation>(

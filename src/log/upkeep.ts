@@ -1,5 +1,4 @@
-/** The port for what is done to a store now and then: checking, erasing, purging, restoring, expiring. */
-
+/** Upkeep, as callers know it: checking, erasing, purging, restoring, and what is due. */
 import type { ArchivePlace } from './archive-place.ts'
 import type { Listed } from './directory.ts'
 import type { Origin } from './events/recorded-event.ts'
@@ -23,7 +22,7 @@ export interface VerifyReport {
   clean: boolean
 }
 
-/** A head that said something else than its log, or nothing readable, and says it now. */
+/** A head that disagreed with its log, or could not be read, and was folded again. */
 export interface RepairedHead {
   project: string
   conversationId: string
@@ -34,7 +33,7 @@ export interface RepairedHead {
 
 export interface RepairReport {
   heads: RepairedHead[]
-  /** How many messages the full-text index has, built anew. */
+  /** Number of messages in the full-text index, which was built again. */
   indexed: number
 }
 
@@ -43,11 +42,11 @@ export type Progress = (done: number, total: number) => void
 export interface Erased {
   conversationId: string
   version: number
-  /** Archive files that may still hold the content: out of this store's reach. */
+  /** Archive files that may still hold the content. The store cannot change them. */
   archives: string[]
   /**
-   * A program that is reading keeps the write-ahead log from being overwritten, and the content may be found there until
-   * it is done. It is tried again until then, and when the store is closed.
+   * The write-ahead log may still hold the content, because another program reads there. Overwriting it is tried again
+   * until that reader is done, and when the store is closed.
    */
   lingers?: true
 }
@@ -55,7 +54,7 @@ export interface Erased {
 export interface Purged {
   conversationId: string
   events: number
-  /** Where the archive file is. */
+  /** Address of the archive file. */
   archive: string
   /** As of an erased message. */
   lingers?: true
@@ -75,15 +74,14 @@ export interface Upkeep {
   verify(options?: { project?: string; onProgress?: Progress }): Promise<VerifyReport>
 
   /**
-   * Puts right what is derived: heads that differ from what the log says are folded anew, the full-text index is built
-   * again. The log is not touched. Where the log itself is damaged, a head that can be read stays: it may know more than
-   * the log still says. A store that lacks it derives nothing that can go wrong.
+   * Repairs what is derived from the log: heads that differ from it are folded again, the full-text index is built again.
+   * The log is not touched. Where the log itself is damaged, a readable head stays: it may know more than the log.
    */
-  repair?(options?: { project?: string; onProgress?: Progress }): Promise<RepairReport>
+  repair(options?: { project?: string; onProgress?: Progress }): Promise<RepairReport>
 
   /**
-   * Removes a message's content and salt, its blobs and its words in the index, and writes facts that repeat it anew, all
-   * in one. The hash chain stays provable.
+   * Removes a message's content and salt, its blobs and its words in the index, and rewrites facts that repeat it, all in
+   * one transaction. The hash chain stays provable.
    *
    * @throws {NotFound} when there is no such message
    * @throws {VersionConflict} when facts were recorded meanwhile that may repeat it: nothing was erased, look again
@@ -97,8 +95,8 @@ export interface Upkeep {
   }): Promise<Erased>
 
   /**
-   * Writes facts anew that repeat a message erased before, or one that a branch shares with its parent. Gives the archive
-   * files that may still hold them as they were.
+   * Rewrites facts that repeat a message erased before, or one that a branch shares with its parent. Returns the archive
+   * files that may still hold the earlier facts.
    *
    * @throws {VersionConflict} as `erase`
    */
@@ -126,7 +124,7 @@ export interface Upkeep {
     origin: Origin
   }): Promise<Purged>
 
-  /** What was purged, newest first. */
+  /** The purges of a project, newest first. */
   purges(project: string): Promise<PurgedConversation[]>
 
   /**
@@ -139,11 +137,11 @@ export interface Upkeep {
   /** A conversation as the lines of an archive file: every event with its hashes, then a closing line. */
   export(request: { project: string; conversationId: string }): AsyncIterable<string>
 
-  /** Sessions that look expired at `now`, a batch at a time; the caller decides and records it. */
+  /** Sessions that are expired at `now`, a batch at a time. The caller decides and records it. */
   expiring(project: string, now: number, limit: number): Promise<SessionHead[]>
 
   /**
-   * Conversations that look due for archiving: completed, or made before, or untouched since the given times. The caller
+   * Conversations that look due for archiving: completed, or made before, or not used since the given times. The caller
    * decides, and may leave some as they are.
    */
   archivable(
@@ -152,12 +150,6 @@ export interface Upkeep {
     page: { limit: number; cursor?: string },
   ): Promise<Listed<ConversationHead>>
 
-  /**
-   * Does work that one process at a time does for a project; undefined when another is at it. A process that dies lets go
-   * at once. A store that lacks it leaves that to leases, which a dead process holds until their time is over.
-   */
-  alone?<T>(project: string, name: string, work: () => Promise<T>): Promise<T | undefined>
-
-  /** Conversations that somebody should look after at `now`, longest due first. Looking need not change anything. */
+  /** Conversations that need attention at `now`, longest due first. The caller may find that nothing is to be done. */
   due(project: string, now: number, page: { limit: number; cursor?: string }): Promise<Listed<ConversationHead>>
 }

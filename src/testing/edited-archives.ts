@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { IllegalState } from '../errors.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import { memoryArchives } from './archives.ts'
 import {
   asyncItems,
@@ -106,7 +106,7 @@ export function describeEditedArchives(name: string, open: OpenStore): void {
 }
 
 /** A conversation that was purged, and another: their archives. */
-async function purgedStore(open: OpenStore): Promise<{ store: Store; lines: string[]; others: string[] }> {
+async function purgedStore(open: OpenStore): Promise<{ store: StoreCalls; lines: string[]; others: string[] }> {
   const { store } = await open()
   const to = memoryArchives()
   const words = ['a word', 'and another', 'and a third']
@@ -131,7 +131,7 @@ async function purgedStore(open: OpenStore): Promise<{ store: Store; lines: stri
   return { store, lines, others }
 }
 
-async function expectRefused(store: Store, edited: readonly string[]): Promise<void> {
+async function expectRefused(store: StoreCalls, edited: readonly string[]): Promise<void> {
   const error = await errorOf(() => store.restore({ project, lines: asyncItems(edited), origin }))
   expect(error).toBeInstanceOf(IllegalState)
   expect(String(error)).toMatch(/Nothing was restored|It was not brought back/)
@@ -139,7 +139,7 @@ async function expectRefused(store: Store, edited: readonly string[]): Promise<v
   expect((await store.verify()).damages).toEqual([])
 }
 
-async function expectPurged(store: Store): Promise<void> {
+async function expectPurged(store: StoreCalls): Promise<void> {
   expect(await store.conversation(project, 'c')).toBeUndefined()
   expect((await store.purges(project)).map(one => one.conversationId)).toEqual(['c'])
 }

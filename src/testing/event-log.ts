@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { ColloquyError, ConversationPurged, KeyReused, NotFound, PositionUnknown, VersionConflict } from '../errors.ts'
 import type { EventRange, Proposal } from '../log/event-log.ts'
 import type { RecordedEvent } from '../log/events/recorded-event.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import { sessionKey } from '../log/views/session.ts'
 import { archiveLines, memoryArchives } from './archives.ts'
 import {
@@ -779,7 +779,7 @@ function describeProjects(open: OpenStore): void {
       }
       clock.now += 1000
       await store.append(proposal('a', messageAdded('once more')))
-      const idsOf = ({ items }: Awaited<ReturnType<Store['conversations']>>) => items.map(({ info }) => info.id)
+      const idsOf = ({ items }: Awaited<ReturnType<StoreCalls['conversations']>>) => items.map(({ info }) => info.id)
       expect(idsOf(await store.conversations({ project: 'shop' }))).toEqual(['a', 'c', 'b'])
       const first = await store.conversations({ project: 'shop', limit: 2 })
       const second = await store.conversations({ project: 'shop', limit: 2, cursor: first.next! })
@@ -1144,7 +1144,7 @@ function describePositions(open: OpenStore): void {
 
 const ended = { done: true, value: undefined }
 
-function allOf(store: Store, conversationId: string): Promise<RecordedEvent[]> {
+function allOf(store: StoreCalls, conversationId: string): Promise<RecordedEvent[]> {
   return store.read({ project, conversationId, limit: 100_000 })
 }
 

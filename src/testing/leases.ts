@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { InvalidInput, LeaseHeld, LeaseLost } from '../errors.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import { conversationCreated, errorOf, fenceOf, messageAdded, proposal } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
@@ -25,10 +25,11 @@ export function describeFences(storeName: string, open: OpenStore): void {
   describe(`fences on ${storeName}`, () => describeFence(open))
 }
 
-const claim = (store: Store, holder: string, forMs = minute) => store.claim({ project, name, holder, forMs })
-const renew = (store: Store, generation: number, forMs = minute) => store.renew({ project, name, generation, forMs })
-const release = (store: Store, generation: number) => store.release({ project, name, generation })
-const holderOf = (store: Store) => store.holderOf({ project, name })
+const claim = (store: StoreCalls, holder: string, forMs = minute) => store.claim({ project, name, holder, forMs })
+const renew = (store: StoreCalls, generation: number, forMs = minute) =>
+  store.renew({ project, name, generation, forMs })
+const release = (store: StoreCalls, generation: number) => store.release({ project, name, generation })
+const holderOf = (store: StoreCalls) => store.holderOf({ project, name })
 
 function describeHolding(open: OpenStore): void {
   it('a free lease is taken', async () => {
@@ -196,7 +197,7 @@ function describeGenerations(open: OpenStore): void {
 
 function describeQueue(open: OpenStore): void {
   const names = ['work a', 'work b', 'work c']
-  const next = (store: Store, holder: string) => store.claimAny({ project, names, holder, forMs: minute })
+  const next = (store: StoreCalls, holder: string) => store.claimAny({ project, names, holder, forMs: minute })
 
   it('claiming one of several leases returns the first free one, in their order, and none when all are held', async () => {
     const { store, clock } = await open()
@@ -306,7 +307,7 @@ function describeFence(open: OpenStore): void {
     const { store, another, clock } = await open()
     const handles = [store, await another()]
     await store.append(proposal('c', conversationCreated()))
-    const work = async (handle: Store, holder: string) => {
+    const work = async (handle: StoreCalls, holder: string) => {
       let written = 0
       while (written < 5) {
         const lease = await claim(handle, holder).catch(() => undefined)

@@ -6,7 +6,7 @@ import type { Audience } from '../log/events/audience.ts'
 import type { MessageAdded } from '../log/events/message.ts'
 import type { WorkItem } from '../log/events/work-item.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../log/search.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import type { Viewer } from '../log/visibility.ts'
 import { memoryArchives } from './archives.ts'
 import { conversationCreated, everyone, messageAdded, origin, proposal, sessionCreated } from './builders.ts'
@@ -833,6 +833,6 @@ function describeTitlePages(open: OpenStore): void {
   })
 }
 
-function purge(store: Store, conversationId: string) {
+function purge(store: StoreCalls, conversationId: string) {
   return store.purge({ project, conversationId, to: memoryArchives(), origin })
 }

@@ -1,14 +1,14 @@
 /** The port of a contract suite to a store: opening a new one, and opening the same place again. */
 import { onTestFinished } from 'vitest'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 
 export interface StoreUnderTest {
-  readonly store: Store
+  readonly store: StoreCalls
   clock: SettableClock
   /** Another handle on the same place, as another process would have it. Closed after the test. */
-  another(): Promise<Store>
+  another(): Promise<StoreCalls>
   /** Closes the store and opens the same place again. */
-  reopen(): Promise<Store>
+  reopen(): Promise<StoreCalls>
 }
 
 /** Opens a fresh store. All of it is gone after the test. */
@@ -30,9 +30,9 @@ export function settableClock(): SettableClock {
  *
  * @param open opens the same place each time, with this clock
  */
-export async function storeUnderTest(open: (clock: () => number) => Promise<Store>): Promise<StoreUnderTest> {
+export async function storeUnderTest(open: (clock: () => number) => Promise<StoreCalls>): Promise<StoreUnderTest> {
   const clock = settableClock()
-  async function another(): Promise<Store> {
+  async function another(): Promise<StoreCalls> {
     const handle = await open(clock)
     onTestFinished(() => handle.close())
     return handle

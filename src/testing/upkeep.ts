@@ -7,7 +7,7 @@ import type { ArchivePlace } from '../log/archive-place.ts'
 import type { ConversationEvent } from '../log/events/event.ts'
 import type { Part } from '../log/events/part.ts'
 import type { RecordedEvent } from '../log/events/recorded-event.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import { failingArchives, memoryArchives } from './archives.ts'
 import {
   asyncItems,
@@ -23,7 +23,7 @@ import {
   textsIn,
 } from './builders.ts'
 
-type Copies = NonNullable<Parameters<Store['erase']>[0]['copies']>
+type Copies = NonNullable<Parameters<StoreCalls['erase']>[0]['copies']>
 
 import type { OpenStore } from './store-under-test.ts'
 
@@ -92,7 +92,7 @@ const work = fc.record({
 
 /** Does a piece of work as well as it can be done: what does not fit the state of things is refused, or skipped. */
 async function doWork(
-  store: Store,
+  store: StoreCalls,
   { scope, place, done }: { scope: string; place: ReturnType<typeof memoryArchives>; done: Set<string> },
   { what, conversation, who }: typeof work extends fc.Arbitrary<infer W> ? W : never,
 ): Promise<void> {
@@ -769,7 +769,7 @@ function describeDueConversations(open: OpenStore): void {
   describe('what is due', () => {
     it('a conversation is due for the archive by completion, age or inactivity', async () => {
       const { store, clock } = await open()
-      const due = async (rule: Parameters<Store['archivable']>[1]) =>
+      const due = async (rule: Parameters<StoreCalls['archivable']>[1]) =>
         (await store.archivable(project, rule, { limit: 10 })).items.map(head => head.info.id).sort()
       const start = clock.now
       await store.append(proposal('done', [conversationCreated(), { type: 'conversation.completed' }]))
@@ -878,7 +878,7 @@ function checkpointTaken(sessionId: string, text: string): Extract<ConversationE
   }
 }
 
-function allOf(store: Store, conversationId: string): Promise<RecordedEvent[]> {
+function allOf(store: StoreCalls, conversationId: string): Promise<RecordedEvent[]> {
   return store.read({ project, conversationId, limit: 100_000 })
 }
 

@@ -8,14 +8,14 @@ import type { ConversationEvent } from '../log/events/event.ts'
 import type { MessageAdded } from '../log/events/message.ts'
 import type { Part } from '../log/events/part.ts'
 import type { RecordedEvent } from '../log/events/recorded-event.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import type { Message } from '../log/views/message.ts'
 import { isVisible, type Viewer } from '../log/visibility.ts'
 import { memoryArchives } from './archives.ts'
 import { conversationCreated, everyone, freshName, messageAdded, origin, proposal, sessionCreated } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
 
-type Window = Parameters<Store['messages']>[0]
+type Window = Parameters<StoreCalls['messages']>[0]
 type Kind = Window['kinds'][number]
 
 const project = 'shop'
@@ -260,7 +260,7 @@ function describePages(open: OpenStore): void {
     const reopened = await reopen()
     // Some lanes go on, in an order of their own.
     await reopened.append(proposal('c', ['s7', 's100', 's7', 's299', 's3', 's7'].map(to)))
-    const contentsOf = async (page: Parameters<Store['messages']>[1], more: Partial<Window> = {}) =>
+    const contentsOf = async (page: Parameters<StoreCalls['messages']>[1], more: Partial<Window> = {}) =>
       contents(await reopened.messages(windowOn('c', more), page))
     for (const _ of ['asked', 'asked again']) {
       expect(await contentsOf({ limit: 4 })).toEqual(['s7', 's299', 's3', 's7'])
@@ -285,7 +285,7 @@ function describePages(open: OpenStore): void {
   })
 }
 
-async function allBackwards(store: Store, window: Window, limit: number): Promise<Message[]> {
+async function allBackwards(store: StoreCalls, window: Window, limit: number): Promise<Message[]> {
   const collected: Message[] = []
   for (;;) {
     const before = collected[0]?.version
@@ -295,7 +295,7 @@ async function allBackwards(store: Store, window: Window, limit: number): Promis
   }
 }
 
-async function allForwards(store: Store, window: Window, limit: number): Promise<Message[]> {
+async function allForwards(store: StoreCalls, window: Window, limit: number): Promise<Message[]> {
   const collected: Message[] = []
   for (;;) {
     const page = await store.messages(window, { limit, after: collected.at(-1)?.version ?? 0 })
@@ -559,7 +559,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 interface Look {
-  store: Store
+  store: StoreCalls
   window: Window
   limit: number
   expected: ReturnType<typeof naively>

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConversationEvent } from '../log/events/event.ts'
 import type { WorkItem } from '../log/events/work-item.ts'
-import type { Store } from '../log/store.ts'
+import type { StoreCalls } from '../log/store.ts'
 import { memoryArchives } from './archives.ts'
 import { conversationCreated, freshName, messageAdded, origin, proposal } from './builders.ts'
 import type { OpenStore } from './store-under-test.ts'
@@ -20,10 +20,10 @@ const described = (beadId: string, priority: number): ConversationEvent[] => [
 ]
 const moved = (item: WorkItem, from: string, to: string): ConversationEvent => ({ type: 'work.moved', item, from, to })
 
-type Query = Parameters<Store['workItems']>[0]
+type Query = Parameters<StoreCalls['workItems']>[0]
 
 /** The ids on all pages. */
-async function idsIn(store: Store, query: Omit<Query, 'project'> & { project?: string }): Promise<string[]> {
+async function idsIn(store: StoreCalls, query: Omit<Query, 'project'> & { project?: string }): Promise<string[]> {
   const ids: string[] = []
   let cursor: string | undefined
   do {

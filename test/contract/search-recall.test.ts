@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { postgresStore } from 'colloquy/postgres'
 import { sqliteStore } from 'colloquy/sqlite'
-import type { Store } from 'colloquy/stores'
+import type { StoreCalls } from 'colloquy/stores'
 import { expect, it, onTestFinished } from 'vitest'
 import { messages as prose } from '../../bench/support/text.ts'
 import { conversationCreated, messageAdded, proposal } from '../../src/testing/builders.ts'
@@ -12,7 +12,7 @@ import { piSession, piSessionIsThere, recordedMessages } from '../support/record
 const project = 'shop'
 const first = 10
 
-async function bothStores(): Promise<Store[]> {
+async function bothStores(): Promise<StoreCalls[]> {
   const { url } = await freshSchema()
   const stores = [
     await sqliteStore(':memory:', { clock: Date.now }),

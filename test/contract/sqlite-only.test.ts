@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { ConversationDamaged, PositionUnknown } from 'colloquy/errors'
 import { salvage, sqliteStatus, sqliteStore } from 'colloquy/sqlite'
-import type { Store } from 'colloquy/stores'
+import type { StoreCalls } from 'colloquy/stores'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../../src/testing/archives.ts'
 import {
@@ -36,7 +36,7 @@ import { openSqlite } from './open-sqlite.ts'
 
 const project = 'shop'
 
-async function openAt(path: string): Promise<Store> {
+async function openAt(path: string): Promise<StoreCalls> {
   const store = await sqliteStore(path, { clock: Date.now })
   onTestFinished(() => store.close())
   return store
@@ -75,7 +75,7 @@ async function run(program: string, ...args: string[]): Promise<{ code: number |
   return { code: await ended, output: out + err }
 }
 
-const resuming = (store: Store, from: string) => errorOf(() => nextEvents(store.subscribe({ project, from }), 1))
+const resuming = (store: StoreCalls, from: string) => errorOf(() => nextEvents(store.subscribe({ project, from }), 1))
 
 describe('a list of sessions', () => {
   it('a list of sessions has those of its project, newest first, however many others were added since', async () => {
@@ -381,7 +381,7 @@ describe('damage to rows', () => {
   )
 
   /** Changes rows behind the back of an index. */
-  async function withoutIndex(index: string, sql: string): Promise<Store> {
+  async function withoutIndex(index: string, sql: string): Promise<StoreCalls> {
     return tampered(`
       pragma writable_schema = on;
       create temp table saved as select * from sqlite_schema where name = '${index}';

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, truncateSync, writeSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { ColloquyError } from 'colloquy'
-import type { Store } from 'colloquy/stores'
+import type { StoreCalls } from 'colloquy/stores'
 import { expect, it } from 'vitest'
 import { conversationCreated, errorOf, messageAdded, proposal } from '../../src/testing/builders.ts'
 import { openSqlite } from './open-sqlite.ts'
@@ -55,7 +55,7 @@ it('a reader that pages through several lanes misses nothing that another proces
     isDone = true
   })
   const viewer = { sees: 'as-session', sessionId: 's', agentName: 'dev' } as const
-  const window: Parameters<Store['messages']>[0] = {
+  const window: Parameters<StoreCalls['messages']>[0] = {
     project,
     conversationId: 'c',
     viewer,

@@ -13,7 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { IllegalState, StoreBusy, StoreReadOnly } from 'colloquy/errors'
 import { sqliteStore } from 'colloquy/sqlite'
-import type { Store } from 'colloquy/stores'
+import type { StoreCalls } from 'colloquy/stores'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { memoryArchives } from '../../src/testing/archives.ts'
 import { conversationCreated, errorOf, messageAdded, origin, proposal } from '../../src/testing/builders.ts'
@@ -22,7 +22,7 @@ import { openSqlite } from './open-sqlite.ts'
 const project = 'shop'
 const marker = 'qzxjvkbwq'
 
-async function openAt(path: string, options: { busyTimeoutMs?: number; readOnly?: boolean } = {}): Promise<Store> {
+async function openAt(path: string, options: { busyTimeoutMs?: number; readOnly?: boolean } = {}): Promise<StoreCalls> {
   const store = await sqliteStore(path, { clock: Date.now, ...options })
   onTestFinished(() => store.close())
   return store
@@ -62,10 +62,10 @@ describe('an erase that is refused', () => {
     holder.exec('rollback')
 
     expect(await again.search({ project, text: marker })).toHaveLength(1)
-    expect((await again.spending!(project)).project).toMatchObject({ input: 10, output: 14, calls: 2 })
+    expect((await again.spending(project))!.project).toMatchObject({ input: 10, output: 14, calls: 2 })
     await erase()
     expect(await again.search({ project, text: marker })).toEqual([])
-    expect((await again.spending!(project)).project).toMatchObject({ input: 5, output: 7, calls: 1 })
+    expect((await again.spending(project))!.project).toMatchObject({ input: 5, output: 7, calls: 1 })
     expect(filesWith(path)).toEqual([])
   })
 
@@ -76,7 +76,7 @@ describe('an erase that is refused', () => {
     const erase = () => errorOf(() => store.erase({ project, messageId: secret.messageId, origin }))
     const answers = await Promise.all([erase(), erase(), erase()])
     expect(answers.filter(answer => answer instanceof IllegalState)).toHaveLength(2)
-    expect((await store.spending!(project)).project).toMatchObject({ messages: 1, input: 5, output: 7, calls: 1 })
+    expect((await store.spending(project))!.project).toMatchObject({ messages: 1, input: 5, output: 7, calls: 1 })
   })
 })
 
@@ -85,9 +85,9 @@ describe('an erase', () => {
     const { store } = await openSqlite()
     const secret = messageAdded('secret', { usage, author: 'jane' })
     await store.append(proposal('c', [conversationCreated(), secret, messageAdded('other', { usage, author: 'dev' })]))
-    expect(Object.keys((await store.spending!(project)).agents).sort()).toEqual(['dev', 'jane'])
+    expect(Object.keys((await store.spending(project))!.agents).sort()).toEqual(['dev', 'jane'])
     await store.erase({ project, messageId: secret.messageId, origin })
-    expect(Object.keys((await store.spending!(project)).agents)).toEqual(['dev'])
+    expect(Object.keys((await store.spending(project))!.agents)).toEqual(['dev'])
   })
 
   it('[P4] an erase is seen by every read from when the log says so', async () => {
@@ -123,7 +123,7 @@ describe('an erase that another process hears of first', () => {
     }
     expect(await other.search({ project, text: marker })).toEqual([])
     expect(await store.search({ project, text: 'words' })).toHaveLength(1)
-    expect((await store.spending!(project)).project).toMatchObject({ messages: 1, input: 0, calls: 0 })
+    expect((await store.spending(project))!.project).toMatchObject({ messages: 1, input: 0, calls: 0 })
     expect(generation(path)).toEqual(made)
     await Promise.all([store.close(), other.close()])
     expect(filesWith(path)).toEqual([])
@@ -132,7 +132,7 @@ describe('an erase that another process hears of first', () => {
 
 describe('an index that did not hear of a removal, as a crash leaves it', () => {
   /** The store as `remove` leaves it, with the index as it was before. */
-  async function withOldIndex(remove: (store: Store) => Promise<unknown>): Promise<string> {
+  async function withOldIndex(remove: (store: StoreCalls) => Promise<unknown>): Promise<string> {
     const { store, path } = await openSqlite()
     await store.append(proposal('kept', [conversationCreated(), messageAdded('kept words')]))
     await store.append(
@@ -151,8 +151,8 @@ describe('an index that did not hear of a removal, as a crash leaves it', () => 
   }
 
   it.each([
-    ['an erase', (store: Store) => store.erase({ project, messageId: 'secret', origin })],
-    ['a purge', (store: Store) => store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })],
+    ['an erase', (store: StoreCalls) => store.erase({ project, messageId: 'secret', origin })],
+    ['a purge', (store: StoreCalls) => store.purge({ project, conversationId: 'c', to: memoryArchives(), origin })],
   ])(
     '[P4] a search index that missed a removal in a crash is built again after %s: no word of it is left',
     async (_what, remove) => {
@@ -178,10 +178,10 @@ it('[P4] a purge of most of the store has the search index built again, without 
   const { archive } = await store.purge({ project, conversationId: 'c', to, origin })
   expect(await other.search({ project, text: marker })).toEqual([])
   expect(await other.search({ project, text: 'words' })).toHaveLength(1)
-  expect((await other.spending!(project)).project).toMatchObject({ messages: 1, input: 5, calls: 1 })
+  expect((await other.spending(project))!.project).toMatchObject({ messages: 1, input: 5, calls: 1 })
   expect(generation(path)).not.toEqual(made)
   await store.restore({ project, lines: to.read(archive), origin })
-  expect((await other.spending!(project)).project).toMatchObject({ messages: 1001 })
+  expect((await other.spending(project))!.project).toMatchObject({ messages: 1001 })
   await store.purge({ project, conversationId: 'c', to, origin })
   await Promise.all([store.close(), other.close()])
   expect(filesWith(path)).toEqual([])
@@ -208,7 +208,7 @@ describe('a purge that is refused', () => {
     expect(to.files.size).toBe(0)
     expect(await again.search({ project, text: marker })).toHaveLength(1)
     expect(await again.message(project, 'm')).toBeDefined()
-    expect((await again.spending!(project)).project).toMatchObject({ input: 5, calls: 1 })
+    expect((await again.spending(project))!.project).toMatchObject({ input: 5, calls: 1 })
   })
 
   it('[P4] a purge that is refused because the store is read-only writes no archive', async () => {
@@ -253,7 +253,7 @@ describe('while somebody reads the file as it was', () => {
 })
 
 describe('content that whoever removed it left in the write-ahead log, because they ended before it was gone', () => {
-  it.each<[string, (store: Store) => Promise<unknown>, string]>([
+  it.each<[string, (store: StoreCalls) => Promise<unknown>, string]>([
     ['erase', store => store.erase({ project, messageId: 'secret', origin }), 'state/illegal'],
     [
       'purge',

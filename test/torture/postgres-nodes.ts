@@ -6,7 +6,7 @@
 import { setTimeout as pass } from 'node:timers/promises'
 import { openColloquy } from 'colloquy'
 import { postgresStore } from 'colloquy/postgres'
-import type { Store } from 'colloquy/stores'
+import type { StoreCalls } from 'colloquy/stores'
 import { conversationCreated, messageAdded, proposal, textsIn } from '../../src/testing/builders.ts'
 import { openCutProxy } from '../support/cut-proxy.ts'
 import { type PostgresServer, startReplicated } from '../support/postgres-server.ts'
@@ -115,7 +115,7 @@ export async function stoppedNode(url: string, { forMs }: { forMs: number }): Pr
     while (acknowledged === 0) await new Promise<void>(resolve => (heard = resolve))
     process.kill(child.pid, 'SIGSTOP')
     // By the server's clock; asked for again and again, as a node does that waits for its turn.
-    let newLease: Awaited<ReturnType<Store['claim']>> | undefined
+    let newLease: Awaited<ReturnType<StoreCalls['claim']>> | undefined
     while (!newLease)
       newLease = await store.claim({ project, name: lease, holder: 'next', forMs: 60_000 }).catch(() => undefined)
     const fence = { name: lease, generation: newLease.generation }

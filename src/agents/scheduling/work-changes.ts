@@ -1,7 +1,7 @@
 /** Reports changes of work to a dispatcher, from one subscription. */
 import { followed } from '../../conversation/access/follow-log.ts'
 import type { StoredEvent } from '../../log/events/event.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 
 interface WorkChanges {
   /** True when beads were parked, reopened or described since the last call. */
@@ -11,7 +11,7 @@ interface WorkChanges {
   close(): Promise<void>
 }
 
-export function workChanges(store: Pick<Store, 'subscribe' | 'position'>, project: string): WorkChanges {
+export function workChanges(store: Pick<StoreCalls, 'subscribe' | 'position'>, project: string): WorkChanges {
   const stop = new AbortController()
   let hasChanged = false
   let concernsParked = true

@@ -1,6 +1,6 @@
 /** A conversation by its id, or why there is none. */
 import { ConversationPurged, NotFound } from '../../errors.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { ConversationHead } from '../../log/views/conversation.ts'
  * @throws {ConversationPurged} when it was purged; `restore` brings it back
  */
 export async function conversationHead(
-  store: Store,
+  store: StoreCalls,
   project: string,
   conversationId: string,
 ): Promise<ConversationHead> {

@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { PositionUnknown } from '../../errors.ts'
 import type { RecordedEvent } from '../../log/events/recorded-event.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 
 const retryMs = 1000
 
@@ -16,7 +16,7 @@ interface FollowOptions {
 }
 
 export async function* followed(
-  store: Pick<Store, 'subscribe' | 'position'>,
+  store: Pick<StoreCalls, 'subscribe' | 'position'>,
   project: string,
   { signal, onGap }: FollowOptions,
 ): AsyncGenerator<RecordedEvent> {

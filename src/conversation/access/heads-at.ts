@@ -2,7 +2,7 @@
 import { InvalidInput, NotFound } from '../../errors.ts'
 import type { SessionCreated } from '../../log/events/session.ts'
 import { begunAs, headFold } from '../../log/fold.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import { type ConversationHead, expiryEvent } from '../../log/views/conversation.ts'
 import { inheritedHead, type SessionHead } from '../../log/views/session.ts'
 import { conversationHead } from './conversation-head.ts'
@@ -22,7 +22,7 @@ const minEventsForLandmark = 512
  * @throws {InvalidInput} when the conversation has no such version
  */
 export async function pastHeads(
-  store: Store,
+  store: StoreCalls,
   { project, conversationId, version }: { project: string; conversationId: string; version: number },
 ): Promise<PastHeads> {
   const now = await conversationHead(store, project, conversationId)
@@ -35,7 +35,7 @@ export async function pastHeads(
   }
   const start = branchOf?.version ?? 0
   const landmark =
-    version - start > minEventsForLandmark ? await store.landmark?.(project, conversationId, version) : undefined
+    version - start > minEventsForLandmark ? await store.landmark(project, conversationId, version) : undefined
   const fold = headFold({ project, conversationId }, landmark ?? { conversation: begunAs(now), sessions: [] })
   let from = (landmark?.conversation.version ?? start) + 1
   for (;;) {
@@ -58,7 +58,7 @@ export async function pastHeads(
 
 /** The time of the last use, which is not folded because messages count as use. Nearly always that version's own time. */
 async function lastUse(
-  store: Store,
+  store: StoreCalls,
   { project, conversationId, version }: { project: string; conversationId: string; version: number },
 ): Promise<string | undefined> {
   for (let to = version, limit = 1; to > 0; to -= limit, limit = pageSize) {
@@ -74,7 +74,7 @@ async function lastUse(
  * state, because a branch is a thread. Later sessions follow the first, as in any conversation.
  */
 export async function continuation(
-  store: Store,
+  store: StoreCalls,
   conversation: ConversationHead | undefined,
   agentName: string,
 ): Promise<SessionCreated['continues']> {
@@ -87,7 +87,7 @@ export async function continuation(
 
 /** Returns the agent's session at the branch point, or at the branch point of the parent, and so on. */
 export async function leftBehind(
-  store: Store,
+  store: StoreCalls,
   { info: { project, branchOf } }: ConversationHead,
   agentName: string,
 ): Promise<SessionCreated['continues']> {

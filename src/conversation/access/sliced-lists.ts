@@ -5,7 +5,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { EventRange } from '../../log/event-log.ts'
 import type { RecordedEvent } from '../../log/events/recorded-event.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { Window } from '../../log/windows.ts'
 import { conversationHead } from './conversation-head.ts'
@@ -26,7 +26,7 @@ const sliceSize = 1000
  *
  * @throws {ConversationPurged} when it was purged meanwhile
  */
-export async function messagesIn(store: Store, window: Window, page: MessagePage): Promise<Message[]> {
+export async function messagesIn(store: StoreCalls, window: Window, page: MessagePage): Promise<Message[]> {
   const { limit } = page
   const isOneSlice = limit !== undefined && limit <= sliceSize
   const found = isOneSlice
@@ -38,7 +38,7 @@ export async function messagesIn(store: Store, window: Window, page: MessagePage
 
 /** One slice is read whole, except in a branch, where it is read from the parent and from the branch. */
 async function checkExists(
-  store: Store,
+  store: StoreCalls,
   { project, conversationId, branchOf }: Pick<EventRange, 'project' | 'conversationId' | 'branchOf'>,
   found: number,
 ): Promise<void> {
@@ -50,7 +50,7 @@ async function checkExists(
  *
  * @throws {ConversationPurged} when it was purged meanwhile
  */
-export async function eventsIn(store: Store, range: EventRange): Promise<RecordedEvent[]> {
+export async function eventsIn(store: StoreCalls, range: EventRange): Promise<RecordedEvent[]> {
   const { limit = Number.POSITIVE_INFINITY, backwards: isBackwards = false } = range
   const found: RecordedEvent[] = []
   let rest = range
@@ -69,7 +69,7 @@ export async function eventsIn(store: Store, range: EventRange): Promise<Recorde
 }
 
 async function backwards(
-  store: Store,
+  store: StoreCalls,
   window: Window,
   { limit = Number.POSITIVE_INFINITY, before }: MessagePage,
 ): Promise<Message[]> {
@@ -89,7 +89,7 @@ async function backwards(
 }
 
 async function forwards(
-  store: Store,
+  store: StoreCalls,
   window: Window,
   { limit = Number.POSITIVE_INFINITY, before, after = 0 }: MessagePage,
 ): Promise<Message[]> {

@@ -1,7 +1,7 @@
 /** The updates of a project that subscribers of the library and of the server receive. */
 import { InvalidInput } from '../../errors.ts'
 import type { RecordedEvent } from '../../log/events/recorded-event.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import { type Update, type UpdateNamed, updateNames, updateOf } from '../../log/views/update.ts'
 import { checkAsked } from './input-schemas.ts'
 
@@ -30,7 +30,7 @@ export function sharedUpdate(event: RecordedEvent): Update {
  * @throws {InvalidInput} naming the wrong option, such as a name that no update has
  */
 export function updates<Name extends Update['name']>(
-  store: Store,
+  store: StoreCalls,
   project: string,
   options: UpdatesOptions<Name>,
 ): AsyncIterableIterator<UpdateNamed<Name>> {

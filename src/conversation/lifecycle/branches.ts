@@ -8,7 +8,7 @@ import { addToConversation } from '../../log/commands/message.ts'
 import { checkWrite, type Engine, given, type Scope, type WriteOptions } from '../../log/engine.ts'
 import type { BranchPoint } from '../../log/events/conversation.ts'
 import { laneKinds } from '../../log/records/lane.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import { type ConversationHead, type ConversationInfo, inheritedInfo } from '../../log/views/conversation.ts'
 import type { Message } from '../../log/views/message.ts'
 import { everything } from '../../log/visibility.ts'
@@ -168,14 +168,14 @@ export function branches({ engine, scope, scribe }: { engine: Engine; scope: Sco
 }
 
 /** True if the branch records a newer conclusion than this one, so that its merge needs no second attempt. */
-async function isMergedSince(store: Store, branch: ConversationHead, { version }: Message): Promise<boolean> {
+async function isMergedSince(store: StoreCalls, branch: ConversationHead, { version }: Message): Promise<boolean> {
   const { project, id } = branch.info
   const { mergedInto } = (await store.conversation(project, id))?.info ?? {}
   const newest = mergedInto && (await store.message(project, mergedInto.messageId))
   return newest !== undefined && newest.version > version
 }
 
-async function lastAnswer(store: Store, { info }: ConversationHead): Promise<string | undefined> {
+async function lastAnswer(store: StoreCalls, { info }: ConversationHead): Promise<string | undefined> {
   const { project, id: conversationId, branchOf } = info
   const kinds = ['talk'] as const
   const window = { project, conversationId, viewer: everything, kinds, start: branchOf?.version ?? 0, kept: [] }

@@ -7,7 +7,7 @@ import { NotFound, VersionConflict } from '../../errors.ts'
 import type { Engine, Scope } from '../../log/engine.ts'
 import type { Origin, RecordedEvent } from '../../log/events/recorded-event.ts'
 import type { Copies } from '../../log/records/erased-copies.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import type { Erased } from '../../log/upkeep.ts'
 import type { ConversationHead } from '../../log/views/conversation.ts'
 import type { Message } from '../../log/views/message.ts'
@@ -142,7 +142,7 @@ interface Target {
 
 /** Rewrites the checkpoints of a conversation that have items from the message. */
 function rewritten(
-  store: Store,
+  store: StoreCalls,
   request: { project: string; origin: Origin; reason?: string },
   place: Place,
   message: Target,
@@ -158,7 +158,7 @@ function rewritten(
 
 /** Looked for again if another checkpoint came meanwhile. */
 async function withCopies<T>(
-  store: Store,
+  store: StoreCalls,
   project: string,
   place: Place,
   message: Target,
@@ -175,7 +175,7 @@ async function withCopies<T>(
 }
 
 /** The facts of a conversation that repeat the message, as they should be instead. */
-async function copiesOf(store: Store, project: string, { id, from }: Place, message: Target): Promise<Copies> {
+async function copiesOf(store: StoreCalls, project: string, { id, from }: Place, message: Target): Promise<Copies> {
   const facts: Array<Copies['facts'][number]> = []
   let upTo = from
   for await (const { version: at, event } of factsAfter(store, { project, conversationId: id }, from)) {
@@ -187,7 +187,7 @@ async function copiesOf(store: Store, project: string, { id, from }: Place, mess
 }
 
 async function* factsAfter(
-  store: Store,
+  store: StoreCalls,
   of: { project: string; conversationId: string },
   after: number,
 ): AsyncGenerator<RecordedEvent> {

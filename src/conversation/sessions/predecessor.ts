@@ -3,7 +3,7 @@
  * or deleted session has no successor.
  */
 import type { WorkItem } from '../../log/events/work-item.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import { type SessionHead, sessionKey } from '../../log/views/session.ts'
 
 /** The parts of a natural key. */
@@ -17,7 +17,7 @@ const pageSize = 50
 const factsPageSize = 500
 
 export async function sessionBefore(
-  store: Store,
+  store: StoreCalls,
   project: string,
   { agentName, workItem, taskState }: SessionPlace,
 ): Promise<SessionHead | undefined> {
@@ -46,7 +46,7 @@ export async function sessionBefore(
  * The one that was the active one last: the newest, unless an older one was reopened since. Only the log says so: that
  * something changed about an old session later, its metadata for one, is no use of it.
  */
-async function lastInUse(store: Store, here: readonly SessionHead[]): Promise<SessionHead | undefined> {
+async function lastInUse(store: StoreCalls, here: readonly SessionHead[]): Promise<SessionHead | undefined> {
   const newest = here.reduce<SessionHead | undefined>(
     (last, head) => (last && last.createdAt >= head.createdAt ? last : head),
     undefined,

@@ -1,5 +1,5 @@
 /** Recall: older messages that share words with the trigger, the best of them with the messages next to them. */
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import type { SessionHead } from '../../log/views/session.ts'
 import { viewerOf } from '../../log/visibility.ts'
 import { windowOf } from '../../log/windows.ts'
@@ -12,7 +12,7 @@ const maxNeighbourCharacters = 400
 const maxSearchedCharacters = 2_000
 
 export interface RecallInput {
-  store: Store
+  store: StoreCalls
   session: SessionHead
   text: string
   /** Only messages before this version. */

@@ -7,7 +7,7 @@ import { NotFound } from '../../errors.ts'
 import type { Engine } from '../../log/engine.ts'
 import type { Strategy } from '../../log/events/strategy.ts'
 import { type LaneKind, laneKinds, noSums } from '../../log/records/lane.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import type { ConversationHead, ConversationInfo } from '../../log/views/conversation.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { SessionHead } from '../../log/views/session.ts'
@@ -122,7 +122,7 @@ export async function loadInputs({ engine, project, heads, trigger, options, dra
 }
 
 /** Quotes of messages that the request leaves out. */
-async function quotesFor(store: Store, request: FittedRequest): Promise<QuotedMessage[]> {
+async function quotesFor(store: StoreCalls, request: FittedRequest): Promise<QuotedMessage[]> {
   const oldest = oldestKept(request)
   if (oldest === undefined) return []
   const { inputs, sections } = request

@@ -3,7 +3,7 @@
  * one that opened the running turn.
  */
 import { Recent } from '../../log/lru.ts'
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import { isInstruction } from '../../log/views/instructions.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { SessionHead } from '../../log/views/session.ts'
@@ -34,7 +34,10 @@ const pageSize = 500
 /** An instruction with more messages of agents behind it than these pages hold is found by the checkpoint alone. */
 const maxPages = 20
 
-export async function standingInstructions(store: Store, search: InstructionSearch): Promise<StandingInstructions> {
+export async function standingInstructions(
+  store: StoreCalls,
+  search: InstructionSearch,
+): Promise<StandingInstructions> {
   const { session, end, messages, trigger, pins } = search
   const window: Window = { ...windowOf(session), end }
   const newest =
@@ -55,7 +58,12 @@ export async function standingInstructions(store: Store, search: InstructionSear
  * Follows the instructions backwards as long as each came in the middle of a turn. A turn ends with words of the agent
  * that call no tool.
  */
-async function turnOpener(store: Store, search: InstructionSearch, window: Window, newest: number): Promise<number> {
+async function turnOpener(
+  store: StoreCalls,
+  search: InstructionSearch,
+  window: Window,
+  newest: number,
+): Promise<number> {
   let opener = newest
   for (;;) {
     const read = search.messages.filter(({ version }) => version < opener).slice(-maxPreceding)
@@ -78,7 +86,7 @@ function isInsideTurn(preceding: readonly Message[], agentName: string): boolean
 
 /** The newest instruction before a version: among the messages that were read, those between, and those summarised. */
 async function instructionBefore(
-  store: Store,
+  store: StoreCalls,
   { session, messages, carried }: InstructionSearch,
   window: Window,
   before: number,
@@ -102,11 +110,11 @@ interface Scan {
 }
 
 /** The newest scan of each session, so that the requests of a long turn do not read the turn again. */
-const scans = new WeakMap<Store, Recent<Scan>>()
+const scans = new WeakMap<StoreCalls, Recent<Scan>>()
 
 /** Reads backwards from `before` to the next instruction. Nothing at `known` or earlier is looked at: it is one itself. */
 async function lastScanned(
-  store: Store,
+  store: StoreCalls,
   session: SessionHead,
   window: Window,
   before: number,

@@ -1,5 +1,5 @@
 /** Messages of a window: the newest that a budget can hold, or those at given versions. */
-import type { Store } from '../../log/store.ts'
+import type { StoreCalls } from '../../log/store.ts'
 import type { Message } from '../../log/views/message.ts'
 import type { Window } from '../../log/windows.ts'
 import type { Stretch } from '../../request/assembly/inputs.ts'
@@ -10,7 +10,7 @@ const maxPage = 5_000
 
 /** Measures a window and reads as many of its newest messages as the budget can hold, or `maxMessages`. */
 export async function newestStretch(
-  store: Store,
+  store: StoreCalls,
   window: Window,
   { budget, maxMessages }: { budget: number; maxMessages?: number | undefined },
 ): Promise<Stretch> {
@@ -32,7 +32,7 @@ export async function newestStretch(
   }
 }
 
-export function messagesAt(store: Store, window: Window, versions: readonly number[]): Promise<Message[]> {
+export function messagesAt(store: StoreCalls, window: Window, versions: readonly number[]): Promise<Message[]> {
   if (versions.length === 0) return Promise.resolve([])
   const ordered = [...new Set(versions)].sort((a, b) => a - b)
   return store.messages({ ...window, start: Number.MAX_SAFE_INTEGER, kept: ordered }, { limit: ordered.length })

@@ -10,12 +10,9 @@ import type { ExportCursor, ExportedPage, RunUpkeep } from '../upkeep-work.ts'
 import type { Windows } from '../windows.ts'
 import { provedLines } from './archive-check.ts'
 
-export type UpkeepCalls = Omit<Upkeep, 'repair' | 'expiring' | 'archivable' | 'due' | 'alone'> &
-  Required<Pick<Upkeep, 'repair'>> &
-  Pick<Accounts, 'audit'> &
-  Pick<Directory, 'totals'>
+type UpkeepCalls = Omit<Upkeep, 'expiring' | 'archivable' | 'due'> & Pick<Accounts, 'audit'> & Pick<Directory, 'totals'>
 
-export interface UpkeepCallsInput {
+interface UpkeepCallsInput {
   run: RunUpkeep
   message: Windows['message']
   conversation: Directory['conversation']
@@ -55,7 +52,13 @@ export function upkeepCalls({ run, message, conversation, clock }: UpkeepCallsIn
     },
     async purge({ project, conversationId, to, reason, origin }) {
       const place = { project, conversationId }
-      await headOf(place)
+      try {
+        await headOf(place)
+      } catch (error) {
+        // The process that purged it may have been cut off right behind it.
+        if (error instanceof ConversationPurged) await run('finishRemoval', undefined)
+        throw error
+      }
       await run('refuseWithBranches', place)
       const end = { hash: '' }
       const archive = await to.write(

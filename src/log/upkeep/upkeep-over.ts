@@ -8,16 +8,18 @@ import { exportPage } from './export.ts'
 import { purge, purges, refuseWithBranches } from './purge.ts'
 import { repair } from './repair.ts'
 import { restorer } from './restore.ts'
+import { archivable, noteUse } from './retention.ts'
 import { totals } from './totals.ts'
 import { verify } from './verify.ts'
 
-type Operations = {
+export type UpkeepOperations = {
   [O in UpkeepOperation]: (input: UpkeepInput<O>, onProgress: Progress | undefined) => Promise<UpkeepResult<O>>
 }
 
-export function upkeepOver(store: RowStore): RunUpkeep {
+/** Runs every operation over a store's rows, but for those that the store does in its own way. */
+export function upkeepOver(store: RowStore, own: Partial<UpkeepOperations> = {}): RunUpkeep {
   const restoring = restorer(store)
-  const operations: Operations = {
+  const operations: UpkeepOperations = {
     verify: ({ project }, onProgress) => verify(store, { project, onProgress }),
     repair: ({ project }, onProgress) => repair(store, { project, onProgress }),
     erase: input => erase(store, input),
@@ -30,6 +32,12 @@ export function upkeepOver(store: RowStore): RunUpkeep {
     abandonRestore: async ({ ticket }) => restoring.abandon(ticket),
     audit: query => audit(store, query),
     totals: ({ project }) => totals(store, project),
+    archivable: query => archivable(store, query),
+    noteUse: use => noteUse(store, use).then(() => undefined),
+    finishRemoval: async () => undefined,
+    landmark: async () => undefined,
+    spending: async () => undefined,
+    spendingOf: async () => undefined,
     conversationEnds: async ({ project }) => {
       const conversations = await store.rows(rows => rows.conversations(project))
       return conversations.map(({ hash, ...end }) => ({ ...end, hash: Buffer.from(hash).toString('base64') }))
@@ -49,6 +57,7 @@ export function upkeepOver(store: RowStore): RunUpkeep {
           )
         })
         .then(() => undefined),
+    ...own,
   }
   return (operation, input, onProgress) => operations[operation](input, onProgress)
 }

@@ -1,5 +1,5 @@
 /** Locks that are numbers at the server: of conversations, for the length of a transaction, and of work that one node does. */
-import type { Upkeep } from '../../log/upkeep.ts'
+import type { Store } from '../../log/store.ts'
 import type { Database, Run } from './database.ts'
 
 /** The text that a conversation's lock is made of. */
@@ -37,7 +37,7 @@ const idle = { endsAfterMs: 60_000, brokenEveryMs: 15_000 }
  * A node that is stopped and not dead keeps its connection. The server ends one that says nothing for a minute; what the
  * node writes when it goes on is refused by its lease.
  */
-export function exclusiveWork(database: Database, epoch: string): NonNullable<Upkeep['alone']> {
+export function exclusiveWork(database: Database, epoch: string): NonNullable<Store['alone']> {
   return async (project, name, work) => {
     const connection = await database.connect()
     let pulse: NodeJS.Timeout | undefined

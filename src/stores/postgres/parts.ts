@@ -2,13 +2,14 @@
 
 import { idProblem } from '../../log/events/id.ts'
 import type { StoreOptions } from '../../log/store.ts'
+import type { HeadLists } from '../common/query-dispatch.ts'
 import { Commits } from './commits.ts'
 import { type Database, openDatabase } from './database.ts'
 import { asStoreError } from './errors.ts'
 import { Guard } from './guard.ts'
 import { openSchema } from './open-schema.ts'
 import { type Projects, projectNumbers } from './projects.ts'
-import { directory, type Lists } from './read/directory.ts'
+import { directory } from './read/directory.ts'
 import { type ReadEvents, reader } from './read/events.ts'
 import { notifications } from './read/notifications.ts'
 import { Subscriptions } from './read/subscribe.ts'
@@ -39,7 +40,7 @@ export interface Parts {
   readOnly: boolean
   guard: Guard
   read: ReadEvents
-  directory: Lists
+  lists: HeadLists
   index: SearchIndex
   subscriptions: Subscriptions
   appends: AppendQueue
@@ -120,7 +121,7 @@ export async function openParts(address: string, options: PostgresOptions): Prom
       appends,
       commits,
     },
-    directory: directory({ database, projects }),
+    lists: directory({ database, projects }),
     async placesOf(project, messageId) {
       const number = await projects.find(project)
       if (number === undefined || idProblem(messageId)) return { number: 0, places: [] }

@@ -3,19 +3,16 @@
  *
  * This thread appends and reads windows. Everything longer runs in the worker.
  */
-import type { Accounts } from '../../log/accounts.ts'
-import type { Directory } from '../../log/directory.ts'
 import type { EventLog } from '../../log/event-log.ts'
-import type { Search } from '../../log/search.ts'
-import type { Store } from '../../log/store.ts'
-import type { Upkeep } from '../../log/upkeep.ts'
+import type { Store, StoreCalls } from '../../log/store.ts'
+import { storeCalls } from '../../log/upkeep/store-calls.ts'
 import type { Windows } from '../../log/windows.ts'
+import { headQueries, searchQueries } from '../common/query-dispatch.ts'
 import { openParts, type Parts, type SqliteOptions } from './parts.ts'
 import { directory } from './read/directory.ts'
 import { windowReader } from './read/windows.ts'
 import { inSnapshot } from './transaction.ts'
 import { engineUpkeep } from './upkeep/engine-upkeep.ts'
-import { maintenance } from './upkeep/maintenance.ts'
 import { nodeRegister } from './write/nodes.ts'
 
 export type { SqliteOptions } from './parts.ts'
@@ -27,21 +24,22 @@ export { type Salvaged, salvage } from './upkeep/salvage.ts'
  *
  * @throws {StoreUnusable} when the file cannot be opened, or is not a store of today's schema
  */
-export async function sqliteStore(path: string, options: SqliteOptions): Promise<Store> {
-  const parts = await openParts(path, options)
+export async function sqliteStore(path: string, options: SqliteOptions): Promise<StoreCalls> {
+  return storeCalls(portOver(await openParts(path, options)), options)
+}
+
+function portOver(parts: Parts): Store {
   const { database, heads, guard, clock, writer } = parts
   const { reading, writing } = guard
-  const reads = { ...windows(parts), ...directory({ database, heads, reading, writing }) }
   let closing: Promise<void> | undefined
   return {
     ...eventLog(parts),
     ...parts.leases.leases({ reading, writing }),
+    ...windows(parts),
     ...nodeRegister({ database, clock, reading, writing }),
-    ...reads,
-    ...search(parts),
-    ...accounts(parts),
-    ...engineUpkeep(parts, reads),
-    ...due(parts),
+    heads: headQueries(directory({ database, heads, reading })),
+    search: searchOver(parts),
+    upkeep: engineUpkeep(parts),
     queue: () => writer.size(),
     close() {
       closing ??= parts.close()
@@ -88,30 +86,12 @@ function windows({ database, heads, guard, worker }: Parts): Windows {
   }
 }
 
-function search({ worker, housekeeping }: Parts): Search {
-  return {
+function searchOver({ worker, housekeeping }: Parts): Store['search'] {
+  return searchQueries({
     search(query) {
       housekeeping.searched()
       return worker.call('search', query)
     },
     searchTitles: query => worker.call('titles', query),
-  }
-}
-
-function accounts({ worker }: Parts): Omit<Accounts, 'audit'> & Pick<Directory, 'landmark'> {
-  return {
-    landmark: (project, conversationId, version) => worker.call('landmark', { project, conversationId, version }),
-    spending: project => worker.call('spending', project),
-    spendingOf: (project, conversationIds) => worker.call('spendingOf', { project, conversationIds }),
-  }
-}
-
-function due({ database, heads, guard }: Parts): Pick<Upkeep, 'expiring' | 'archivable' | 'due'> {
-  const { reading, writing } = guard
-  const lists = maintenance({ database, heads, reading, writing })
-  return {
-    expiring: (project, now, limit) => lists.expiring(project, now, limit),
-    archivable: (project, query, page) => reading(() => lists.archivable(project, query, page)),
-    due: (project, now, page) => reading(() => lists.due(project, now, page)),
-  }
+  })
 }

@@ -14,7 +14,6 @@ import { windowReader } from './read/windows.ts'
 import { messageSearch } from './search/message-search.ts'
 import { openSearchIndex } from './search/open-search-index.ts'
 import { titleSearch } from './search/title-search.ts'
-import { maintenance } from './upkeep/maintenance.ts'
 import { RowReader } from './upkeep/row-reader.ts'
 
 /** A store as it is made, and its index. */
@@ -98,17 +97,16 @@ it('lists, heads, windows, reading, archives, audit and due work are planned by 
   windows.messages(window, { limit: 10 })
   reader({ database: recording, heads, epoch: () => '' })
   new RowReader(recording)
-  maintenance({ database: recording, heads, ...access })
   expect(queries.size).toBeGreaterThan(50)
   expect(scansIn(database, queries)).toEqual([])
 })
 
-it('conversations due for the archive are found in the order of their pages: no page sorts all of them', () => {
+it('the rows that retention looks at are read in the order of their pages: no page sorts all of them', () => {
   const { database } = filledDatabase()
   const queries = new Set<string>()
   const recording = recordingDatabase(database, queries)
-  maintenance({ database: recording, heads: headStore(recording), ...access })
-  const [archivable] = [...queries].filter(sql => sql.includes(`status <> 'archived'`))
-  const plan = database.prepare(`explain query plan ${archivable}`).all() as Array<[number, number, number, string]>
+  new RowReader(recording)
+  const [retention] = [...queries].filter(sql => sql.includes('c.status, c.created_at'))
+  const plan = database.prepare(`explain query plan ${retention}`).all() as Array<[number, number, number, string]>
   expect(plan.map(([, , , step]) => step).filter(step => step.includes('TEMP B-TREE'))).toEqual([])
 })

@@ -1,7 +1,7 @@
 /** Ways to a server that are not a straight line: poolers, roles that see one project, lists of hosts, failover. */
 
 import { type PostgresOptions, postgresStore } from 'colloquy/postgres'
-import type { Store } from 'colloquy/stores'
+import type { StoreCalls } from 'colloquy/stores'
 import pg from 'pg'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
@@ -19,7 +19,7 @@ import { transactionPooler } from '../../support/transaction-pooler.ts'
 
 const project = 'shop'
 
-async function openAt(url: string, options: Partial<PostgresOptions> = {}): Promise<Store> {
+async function openAt(url: string, options: Partial<PostgresOptions> = {}): Promise<StoreCalls> {
   const store = await postgresStore(url, { clock: Date.now, connections: 4, ...options })
   onTestFinished(() => store.close())
   return store

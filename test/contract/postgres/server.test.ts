@@ -6,7 +6,7 @@ import { openColloquy } from 'colloquy'
 import { PositionUnknown, StoreUnusable } from 'colloquy/errors'
 import { postgresStatus, postgresStore } from 'colloquy/postgres'
 import { sqliteStore } from 'colloquy/sqlite'
-import type { Store } from 'colloquy/stores'
+import type { StoreCalls } from 'colloquy/stores'
 import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { memoryArchives } from '../../../src/testing/archives.ts'
@@ -30,7 +30,7 @@ import { openPostgres } from '../open-postgres.ts'
 
 const project = 'shop'
 
-async function openAt(url: string): Promise<Store> {
+async function openAt(url: string): Promise<StoreCalls> {
   const store = await postgresStore(url, { clock: Date.now, connections: 4 })
   onTestFinished(() => store.close())
   return store

@@ -391,7 +391,7 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
     expect(readdirSync(folder)).toEqual([])
   })
 
-  it('a full disk takes no copy: the error names the file that is on it', async () => {
+  it('a full disk stops a copy: the error names the file that is on it, and each conversation is there whole or not', async () => {
     const { file } = await givenLargeStore()
     const folder = smallDisk()!
     onTestFinished(() => removeDisk(folder))
@@ -400,7 +400,12 @@ describe.skipIf(noDisk !== undefined)(`a full disk${noDisk ? ` (left out: ${noDi
       code: 'store/full',
       message: expect.stringContaining(to),
     })
-    expect((await storeStatus(`sqlite:${to}`)).projects).toEqual([])
+    const [copied] = (await storeStatus(`sqlite:${to}`)).projects
+    const [source] = (await storeStatus(`sqlite:${file}`)).projects
+    expect(copied?.conversations ?? 0).toBeLessThan(source!.conversations)
+    const colloquy = await openColloquy({ ...settings, store: `sqlite:${to}`, readOnly: true })
+    onTestFinished(() => colloquy.close())
+    expect(await colloquy.verify()).toMatchObject({ clean: true, conversations: copied?.conversations ?? 0 })
   })
 
   it('a full disk takes no archive of a purge: nothing is purged, and no half file is left behind', async () => {

@@ -14,6 +14,7 @@ import type {
   KeyRow,
   LaneRow,
   PurgeRow,
+  RetentionRow,
   RowPage,
   Rows,
   SessionRow,
@@ -212,6 +213,17 @@ export class RowReader implements Rows {
     return rows.map(([conversationId, sessions, events, compactions, messages, tokens, input, output]) => ({
       ...{ conversationId, sessions, events, compactions },
       ...{ messages, tokens, input, output },
+    }))
+  }
+
+  async retention({ project, after = '', limit }: RowPage): Promise<RetentionRow[]> {
+    const rows = await this.run<[string, string, number, number]>(
+      `select id, status, created_at, active_at from conversations
+      where project = (select project from projects where id = $1) and id > $2 order by id limit $3`,
+      [project, after, limit],
+    )
+    return rows.map(([conversationId, status, createdAt, activeAt]) => ({
+      ...{ conversationId, status, createdAt, activeAt },
     }))
   }
 

@@ -1,5 +1,5 @@
 /** The register of the processes that serve the log. Time is the server's: nodes whose clocks differ agree on it. */
-import type { NodeFacts, Nodes } from '../../../log/nodes.ts'
+import type { NodeFacts, NodeRegister } from '../../../log/nodes.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { Database } from '../database.ts'
 
@@ -18,14 +18,22 @@ const sql = {
   all: `select id, facts, seen_at from nodes where expires_at > ${time('$1')}`,
 }
 
-export function nodeRegister({ database, leaseClock }: { database: Database; leaseClock: () => number | null }): Nodes {
+export function nodeRegister({
+  database,
+  leaseClock,
+}: {
+  database: Database
+  leaseClock: () => number | null
+}): NodeRegister {
   return {
-    async announceNode({ id, facts, forMs }) {
+    async putNode(node) {
+      if (!node.facts) {
+        await database.read(sql.forget, [node.id])
+        return
+      }
+      const { id, facts, forMs } = node
       await database.read(sql.forgetGone, [leaseClock()])
       await database.read(sql.announce, [id, JSON.stringify(facts), leaseClock(), forMs])
-    },
-    async forgetNode(id) {
-      await database.read(sql.forget, [id])
     },
     async nodes() {
       const rows = await database.read<NodeRow>(sql.all, [leaseClock()])

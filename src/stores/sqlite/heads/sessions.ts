@@ -32,7 +32,6 @@ export function sessionHeads(
       values (?, ?, ?, ?, ?, ?, ?, ?)`),
     update: database.prepare('update sessions set status = ?, expires_at = ?, head = ? where session = ?'),
     updateHead: database.prepare('update sessions set head = ? where session = ?'),
-    postpone: database.prepare('update sessions set expires_at = ? where session = ?'),
   }
   const refold = refolder(database)
 
@@ -97,10 +96,6 @@ export function sessionHeads(
     sessionByKey,
     saveSession,
     lastActiveAt,
-    postponeExpiry(entry: SessionEntry, expiresAt: number) {
-      sql.postpone.run(expiresAt, entry.row)
-      entry.expiresAt = expiresAt
-    },
   }
 }
 

@@ -1,20 +1,19 @@
 /** Finds conversations and sessions, one by one or a page at a time. */
-import type { Directory } from '../../../log/directory.ts'
-import { maximumIdBytes } from '../../../log/events/id.ts'
+import type { HeadLists } from '../../common/query-dispatch.ts'
 import type { Access } from '../access.ts'
 import type { Database } from '../database.ts'
 import type { HeadStore } from '../heads.ts'
 import { conversationLists } from './conversations.ts'
+import { dueHeads } from './due-heads.ts'
 import { sessionLists } from './sessions.ts'
 
-export type Lists = Omit<Directory, 'totals' | 'landmark'>
-
-export function directory({ database, heads, reading }: { database: Database; heads: HeadStore } & Access): Lists {
+export function directory({
+  database,
+  heads,
+  reading,
+}: { database: Database; heads: HeadStore } & Pick<Access, 'reading'>): HeadLists {
   const { conversations, workItems } = conversationLists({ database, heads })
   const sessions = sessionLists({ database, heads })
-  const projects = database.prepare(
-    `select id from projects where length(cast(id as blob)) <= ${maximumIdBytes} order by id`,
-  )
   return {
     conversation: (project, id) => reading(() => heads.conversation(project, id)?.head),
     conversationOf: (project, item) => reading(() => heads.conversationOf(project, item)?.head),
@@ -23,6 +22,6 @@ export function directory({ database, heads, reading }: { database: Database; he
     session: (project, id) => reading(() => heads.session(project, id)?.head),
     sessionByKey: (project, key) => reading(() => heads.sessionByKey(project, key)?.head),
     sessions: query => reading(() => sessions(query)),
-    projects: () => reading(() => (projects.all() as Array<[string]>).map(([id]) => id)),
+    ...dueHeads({ database, heads, reading }),
   }
 }

@@ -9,12 +9,13 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Landmark } from '../../../log/directory.ts'
 import { idProblem } from '../../../log/events/id.ts'
+import type { UpkeepInput } from '../../../log/upkeep-work.ts'
 import type { Database } from '../database.ts'
 import type { Statement } from '../statement.ts'
 import { inTransaction } from '../transaction.ts'
 import { type Landmarks, landmarkKeeper } from '../upkeep/landmarks.ts'
 import { type SpendingKeeper, spendingKeeper } from '../upkeep/spending.ts'
-import type { Operations } from '../worker/protocol.ts'
+
 import { AttachedLog } from './attached-log.ts'
 import { IndexEntries } from './index-entries.ts'
 import { messageNumber } from './message-number.ts'
@@ -155,7 +156,7 @@ export class SearchIndex {
   }
 
   /** The newest landmark of a conversation at a version or before it. */
-  landmark({ project, conversationId, version }: Operations['landmark']['takes']): Landmark | undefined {
+  landmark({ project, conversationId, version }: UpkeepInput<'landmark'>): Landmark | undefined {
     if (idProblem(conversationId)) return undefined
     const conversation = this.#log.conversationOf(project, conversationId)
     return conversation === undefined ? undefined : this.#landmarks.find(conversation, version)

@@ -16,6 +16,7 @@ import type {
   KeyRow,
   LaneRow,
   PurgeRow,
+  RetentionRow,
   RowPage,
   Rows,
   SessionRow,
@@ -95,6 +96,9 @@ function statements(database: Database) {
         select position from events n where n.conversation = c.conversation and n.lane = l.lane
         order by version desc limit 1)
       where c.${ofProject} and c.id > ? group by c.id order by c.id limit ?`),
+    retention: database.prepare(`
+      select c.id, c.status, c.created_at, coalesce(${lastUse('c.conversation')}, c.created_at) from conversations c
+      where c.${ofProject} and c.id > ? order by c.id limit ?`),
   }
 }
 
@@ -213,6 +217,13 @@ export class RowReader implements Rows {
       const [sessions, events, compactions, messages, tokens, input, output] = numbers as SevenNumbers
       return { conversationId, sessions, events, compactions, messages, tokens, input, output }
     })
+  }
+
+  async retention({ project, after = '', limit }: RowPage): Promise<RetentionRow[]> {
+    const rows = this.#sql.retention.all(project, after, limit) as Array<[string, string, number, number]>
+    return rows.map(([conversationId, status, createdAt, activeAt]) => ({
+      ...{ conversationId, status, createdAt, activeAt },
+    }))
   }
 
   protected find({ project, conversationId }: ConversationPlace): Numbers | undefined {

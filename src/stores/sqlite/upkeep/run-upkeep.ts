@@ -1,20 +1,21 @@
 /** Runs the operations of upkeep in the worker, and makes the search index follow what they remove. */
-import { upkeepOver } from '../../../log/upkeep/upkeep-over.ts'
-import type { EraseInput, PurgeInput, RunUpkeep, UpkeepResult } from '../../../log/upkeep-work.ts'
+import { type UpkeepOperations, upkeepOver } from '../../../log/upkeep/upkeep-over.ts'
+import type { EraseInput, PurgeInput, RunUpkeep, UpkeepInput, UpkeepResult } from '../../../log/upkeep-work.ts'
 import type { Database } from '../database.ts'
 import type { SearchIndex } from '../search/search-index.ts'
 import { repairIndexes } from './repair-indexes.ts'
 import type { RowConnections } from './row-store.ts'
 
-export interface UpkeepInput {
+export interface WorkerUpkeepInput {
   rows: RowConnections
   log: () => Database
   index: () => SearchIndex
   /** Works on an index that is up to date. */
   indexed<T>(work: () => T | Promise<T>): Promise<T>
+  landmark(input: UpkeepInput<'landmark'>): Promise<UpkeepResult<'landmark'>>
 }
 
-export function runUpkeep({ rows, log, index, indexed }: UpkeepInput): RunUpkeep {
+export function runUpkeep({ rows, log, index, indexed, landmark }: WorkerUpkeepInput): RunUpkeep {
   const run = upkeepOver(rows)
 
   /** The index keeps no text: it is handed the words before they leave the log. */
@@ -47,22 +48,20 @@ export function runUpkeep({ rows, log, index, indexed }: UpkeepInput): RunUpkeep
     return purged!
   }
 
-  const byOperation = {
+  const own: Partial<UpkeepOperations> = {
     erase,
     purge,
-    async repair(input: Parameters<typeof run<'repair'>>[1], onProgress: Parameters<typeof run<'repair'>>[2]) {
+    repair(input, onProgress) {
       repairIndexes(log())
       return run('repair', input, onProgress)
     },
+    landmark,
+    spending: ({ project }) => indexed(() => index().spending.ofProject(project)),
+    spendingOf: ({ project, conversationIds }) =>
+      indexed(() => index().spending.ofConversations(project, conversationIds)),
   }
-  const withIndex = byOperation as unknown as Partial<Record<string, RunUpkeepOperation>>
-  return (operation, input, onProgress) => {
-    const special = withIndex[operation]
-    return special ? (special(input, onProgress) as never) : run(operation, input, onProgress)
-  }
+  return upkeepOver(rows, own)
 }
-
-type RunUpkeepOperation = (input: unknown, onProgress: unknown) => Promise<unknown>
 
 function conversationOf(database: Database, { project, conversationId }: PurgeInput): number | undefined {
   const find = database.prepare(`

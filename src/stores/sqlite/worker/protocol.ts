@@ -1,7 +1,4 @@
 /** The messages between the engine's thread and its worker. */
-
-import type { ProjectSpending, Spending } from '../../../log/accounts.ts'
-import type { Landmark } from '../../../log/directory.ts'
 import type { SearchHit, SearchQuery, TitleHit, TitleQuery } from '../../../log/search.ts'
 import type { UpkeepOperation } from '../../../log/upkeep-work.ts'
 
@@ -26,12 +23,6 @@ export interface Operations {
   titles: { takes: TitleQuery; gives: TitleHit[] }
   /** Positions of the messages with an id. */
   find: { takes: string; gives: number[] }
-  landmark: { takes: { project: string; conversationId: string; version: number }; gives: Landmark | undefined }
-  spending: { takes: string; gives: ProjectSpending }
-  spendingOf: {
-    takes: { project: string; conversationIds: readonly string[] }
-    gives: Record<string, Spending>
-  }
   /** Runs an operation of upkeep: `log/upkeep-work.ts` has the input and the result of each. */
   upkeep: { takes: { operation: UpkeepOperation; input: unknown }; gives: unknown }
   /** Overwrites removed content in the index and in write-ahead logs. Gives true when all of it is gone. */

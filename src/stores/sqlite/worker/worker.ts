@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { ColloquyError } from '../../../errors.ts'
+import type { UpkeepInput, UpkeepResult } from '../../../log/upkeep-work.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { sqliteCode } from '../errors.ts'
 import { messageSearch } from '../search/message-search.ts'
@@ -82,8 +83,15 @@ async function repairing<T>(work: () => T | Promise<T>): Promise<T> {
 let openRows: RowConnections | undefined
 const upkeep = once(() => {
   openRows = rowStore({ ...settings, busyTimeoutMs, reindex })
-  return runUpkeep({ rows: openRows, log, index, indexed })
+  return runUpkeep({ rows: openRows, log, index, indexed, landmark })
 })
+
+async function landmark(query: UpkeepInput<'landmark'>): Promise<UpkeepResult<'landmark'>> {
+  // An old version is in the index already. Only for a recent one is the index fed.
+  const stored = await repairing(() => (index().isOfThisLog() ? index().landmark(query) : undefined))
+  if (stored && query.version - stored.conversation.version < landmarkEvery) return stored
+  return indexed(() => index().landmark(query))
+}
 
 /** Builds the index again. Returns the number of messages in it. */
 async function reindex(): Promise<number> {
@@ -106,16 +114,7 @@ const handlers: Handlers = {
   search: query => indexed(() => search().messages(query)),
   titles: query => indexed(() => search().titles(query)),
   find: messageId => indexed(() => index().find(messageId)),
-  async landmark(query) {
-    // An old version is in the index already. Only for a recent one is the index fed.
-    const landmark = await repairing(() => (index().isOfThisLog() ? index().landmark(query) : undefined))
-    if (landmark && query.version - landmark.conversation.version < landmarkEvery) return landmark
-    return indexed(() => index().landmark(query))
-  },
   upkeep: ({ operation, input }, onProgress) => upkeep()(operation, input as never, onProgress),
-  spending: project => indexed(() => index().spending.ofProject(project)),
-  spendingOf: ({ project, conversationIds }) =>
-    indexed(() => index().spending.ofConversations(project, conversationIds)),
   async scrub() {
     // Feeding removes the words of erased messages.
     await indexed(() => undefined)

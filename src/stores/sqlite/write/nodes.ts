@@ -1,5 +1,5 @@
 /** The register of nodes, in the file they serve. */
-import type { NodeFacts, Nodes } from '../../../log/nodes.ts'
+import type { NodeFacts, NodeRegister } from '../../../log/nodes.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { Access } from '../access.ts'
 import type { Database } from '../database.ts'
@@ -11,7 +11,7 @@ export function nodeRegister({
   clock,
   reading,
   writing,
-}: { database: Database; clock: () => number } & Access): Nodes {
+}: { database: Database; clock: () => number } & Access): NodeRegister {
   const sql = {
     forgetExpired: database.prepare('delete from nodes where expires_at <= ?'),
     announce: database.prepare(`
@@ -22,15 +22,16 @@ export function nodeRegister({
     all: database.prepare('select id, facts, seen_at from nodes where expires_at > ?'),
   }
   return {
-    announceNode: ({ id, facts, forMs }) =>
+    putNode: node =>
       writing(() => {
+        if (!node.facts) {
+          sql.forget.run(node.id)
+          return
+        }
+        const { id, facts, forMs } = node
         const now = clock()
         sql.forgetExpired.run(now)
         sql.announce.run(id, JSON.stringify(facts), now, now + forMs)
-      }),
-    forgetNode: id =>
-      writing(() => {
-        sql.forget.run(id)
       }),
     nodes: () =>
       reading(() => {
