@@ -19,7 +19,7 @@ for (let number = 1; number <= 60; number++) {
 const ask = await conversations.addEvent(id, { role: 'user', author: 'anna', content: 'Dev, what is left to do?' })
 
 const request = await conversations.buildAgentMessages(id, 'dev', { trigger: { messageId: ask.id } })
-console.log(request.catchUp) // { since: 3, messages: 20, omitted: 40 }: the newest it missed
+console.log(request.catchUp) // { since: 3, messages: 20, omitted: 40 }: the newest 20 fit, 40 are counted
 console.log(`${request.totalTokens} of ${request.budget} tokens`)
 // Send request.system and request.messages to dev's model. When it has read them:
 await conversations.acknowledge(id, 'dev', request.upTo)

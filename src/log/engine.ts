@@ -1,8 +1,8 @@
 /**
- * Read, decide, append, publish. The only writer of the log.
+ * Read, decide, append, publish. Every decision is recorded through the engine.
  *
- * A decision runs inside the store's write, on the heads as they are then, so nothing can come between looking and
- * recording. Publishing is the log's own subscription: what was appended is what subscribers get.
+ * A decision runs inside the store's write, on the heads as they are then, so no other write can come between reading and
+ * recording. The engine sends nothing to subscribers: they read what was appended from the log.
  */
 import { createHash } from 'node:crypto'
 import { InvalidInput, KeyReused } from '../errors.ts'
@@ -32,14 +32,15 @@ export interface WriteOptions {
 }
 
 interface Execution {
-  /** By id, by work item (made under `id` if there is none), or the one the session is on. */
+  /** By id; by work item, which is created under `id` if it has no conversation yet; or that of the session. */
   conversation: { id: string; workItem?: WorkItem } | 'of-session'
   session?: { id: string } | { key: string }
   decide: Decision
   options?: WriteOptions | undefined
   /**
-   * The method, its target and every argument as given, to tell a repeated call from another one under the same key.
-   * Absent arguments stay absent, so that arguments may be added later.
+   * What the caller asked for: the method, its target and every argument as given. Its digest tells a repeated call from
+   * a different call with the same idempotency key. Arguments that were not given are left out, so that a later release
+   * may add one and the digest of older calls stays the same.
    */
   asked: readonly unknown[]
 }
@@ -116,7 +117,8 @@ export function engine({
 }
 
 /**
- * For who does something before the write itself: what is refused after it would be half done.
+ * Checks the options of a write. Called by code that does something else before it writes, so that a refusal leaves
+ * nothing half done.
  *
  * @throws {InvalidInput} naming the option
  */
@@ -128,8 +130,8 @@ export function checkWrite(options: WriteOptions = {}): void {
 }
 
 /**
- * The option that cannot be, and why. By hand: every append comes by here. Unknown names too: a write without the key that
- * was meant would be done twice.
+ * Returns the first invalid option and what is wrong with it. Has no schema, because every append runs it. Unknown names
+ * are refused too: with a misspelt `idempotencyKey`, a retry would write twice.
  */
 function invalidOption(options: WriteOptions): [field: string, problem: string] | undefined {
   if (typeof options !== 'object' || options === null) return ['write', 'must be an object such as { idempotencyKey }']
@@ -146,7 +148,8 @@ function invalidOption(options: WriteOptions): [field: string, problem: string] 
 }
 
 /**
- * After an erase a key alone tells its call, so another one under it is known only by what it is about.
+ * Refuses a replayed result that is about another session or conversation than this call. Stores compare the digests of
+ * calls, but an erase wipes that of its message. Then only the key and what it is about can be compared.
  *
  * @throws {KeyReused} when what was recorded is about another session or conversation
  */
@@ -193,7 +196,7 @@ function tracedAppend(store: StoreCalls, proposal: Proposal, traced: Traced): Pr
   })
 }
 
-/** The order of keys in the arguments does not matter: a repeated call may build its objects in another order. */
+/** Returns the key and the digest of a call. The order of object keys does not matter: a retry may build them otherwise. */
 function onceFor(key: string, asked: readonly unknown[]): Once | InvalidInput {
   try {
     const asGiven = JSON.stringify(asked)
@@ -215,7 +218,7 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** An argument that may be left out, for what was asked. */
+/** Returns an optional argument as a list to spread into `asked`; empty when it was not given. */
 export function given(argument: unknown): unknown[] {
   return argument === undefined ? [] : [argument]
 }

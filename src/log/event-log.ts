@@ -35,9 +35,9 @@ export interface Proposal {
 
 export interface Once {
   key: string
-  /** Tells bodies apart. */
+  /** Tells a repeated call from a different one with the same key. */
   digest: string
-  /** What earlier programs recorded for the same call, where that differs. */
+  /** The digest that earlier releases recorded for the same call, where it differs. */
   earlierDigest?: string
 }
 

@@ -10,7 +10,7 @@ export interface Window {
   conversationId: string
   viewer: Viewer
   kinds: readonly LaneKind[]
-  /** Messages up to this version are outside, but for those in `kept`. */
+  /** Messages up to this version are outside, except those in `kept`. */
   start: number
   kept: readonly number[]
   /** Messages after this version are outside too: the window as it was then. Default: it is open. */

@@ -4,18 +4,18 @@ import type { WorkItem } from '../../log/events/work-item.ts'
 
 export type DispatchedItem = Extract<WorkItem, { type: 'task' | 'bead' }>
 
-/** An item that is dispatched to an agent. */
+/** A dispatch, as its worker gets it. */
 export interface Job {
   dispatchId: string
   item: DispatchedItem
   title: string
   state: string
   agent: string
-  /** Number of dispatches of the item, including this one. */
+  /** Number of dispatches since its guards were last cleared, including this one. */
   hop: number
   /** Message of the agent that handed it over. */
   message?: string
-  /** Part of writes about the item, which are refused once another dispatcher has it. */
+  /** The item's lease. Every write about the item carries it, and is refused once another dispatcher has the lease. */
   fence: { name: string; generation: number }
 }
 

@@ -46,6 +46,7 @@ export interface LoadOptions extends RequestOptions {
 
 interface Load {
   engine: Engine
+  /** The request settings of the project. */
   project: RequestSettings
   heads: RequestHeads
   trigger: RequestTrigger

@@ -26,14 +26,14 @@ import { metricsOf, type SessionMetrics } from './session-metrics.ts'
 export interface CompactOptions {
   /** Tokens of the newest messages that stay as they are, or their number. Default: a tenth of the budget. */
   keep?: Keep
-  /** The budget that the size of the checkpoint is a share of. Default: that of the session's requests. */
+  /** The budget of a request, of which the checkpoint may take a share. Default: that of the session's requests. */
   budget?: number
 }
 
 export interface SessionRequests {
   build(sessionId: string, trigger: RequestTrigger, options?: LoadOptions): Promise<AgentRequest>
   preview(sessionId: string, trigger: RequestTrigger, options?: RequestOptions): Promise<AgentRequest>
-  /** A preview from heads that the store does not hold: of an earlier version, or of an agent without a session. */
+  /** A preview from heads that the caller made: those of an earlier version, or of an agent without a session. */
   previewOf(heads: RequestHeads, trigger: RequestTrigger, options?: RequestOptions): Promise<AgentRequest>
   forceCompact(sessionId: string, options?: CompactOptions): Promise<CompactOutcome>
   metrics(sessionId: string): Promise<SessionMetrics>
@@ -70,7 +70,10 @@ export function sessionRequests({
   const compaction = sessionCompaction({ access, model, estimator, computed })
   const countSection = sectionCounter()
 
-  /** Loads, renders and fits. `mayOmit` false keeps the checkpoint strategy from leaving messages out before its latch. */
+  /**
+   * Loads, renders and fits. Without `mayOmit`, a request of the checkpoint strategy that is too large reports that it
+   * overflows and leaves no messages out, unless the session is latched.
+   */
   async function assemble(
     heads: RequestHeads,
     trigger: RequestTrigger,
@@ -84,6 +87,7 @@ export function sessionRequests({
     return fitted(await loadInputs({ engine, project: settings, heads, trigger, options, draft: fitted }))
   }
 
+  /** Runs the four stages, and compacts the session between them if it is due. */
   async function build(sessionId: string, trigger: RequestTrigger, options: LoadOptions): Promise<AgentRequest> {
     let heads = await contexts.refresh(sessionId)
     let request = await assemble(heads, trigger, options, { mayOmit: false })
@@ -93,7 +97,7 @@ export function sessionRequests({
       heads = await access.heads(sessionId)
       request = await assemble(heads, trigger, options, { mayOmit: false })
     }
-    // The request fits even if the compaction did not help. It counts and says what it leaves out.
+    // The compaction did not make enough room: messages are left out, and the request says how many.
     if (request.packed.overflows) request = await assemble(heads, trigger, options, { mayOmit: true })
     await recordManifest(access, request)
     compaction.inBackground(request)
@@ -110,7 +114,10 @@ export function sessionRequests({
     return agentRequest(request)
   }
 
-  /** A window that is too large to be sent can still be compacted. */
+  /**
+   * Assembles the request that a compaction starts from. Where not even the fixed sections fit, it is assembled with a
+   * larger budget; the compaction then works with the real one.
+   */
   async function forCompaction(heads: RequestHeads, options: RequestOptions): Promise<FittedRequest> {
     try {
       return await assemble(heads, '', options, { mayOmit: true })

@@ -10,11 +10,14 @@ import type { StoredEvent } from '../events/event.ts'
 import type { Role } from '../events/message.ts'
 
 export const laneKinds = ['talk', 'system', 'internal'] as const
-/** `talk` is what a person reads in a chat: user and assistant messages that are not internal. */
+/**
+ * `talk`: what a person reads in a chat. `system`: messages with that role. `internal`: messages with the flag
+ * `internal`, which hides them from the chat; agents see them if the audience says so.
+ */
 export type LaneKind = (typeof laneKinds)[number]
 
 export interface Lane {
-  /** The audience's key. */
+  /** The key of the audience: `audienceKey`. */
   audience: string
   kind: LaneKind
 }

@@ -20,7 +20,7 @@ export function catchUpSize(catchUp: PackedCatchUp | undefined): number {
   return overhead.section + noticeTokens + handOffSize(catchUp.handOff) + sizeOf(catchUp.messages)
 }
 
-/** Nothing came: there is nothing to tell. */
+/** True when nothing came after the cursor. */
 export function isEmpty({ messages, omitted, handOff }: PackedCatchUp): boolean {
   return messages.length === 0 && omitted.messages === 0 && !handOff
 }
@@ -29,7 +29,10 @@ function handOffSize(handOff: HandOff | undefined): number {
   return handOff ? handOff.tokens + overhead.message : 0
 }
 
-/** `keep` gets the messages that leave the block, and returns those that leave the request too. */
+/**
+ * Fits the newest messages into `most` tokens. `keep` is given the messages that leave the catch-up, finds another place
+ * for some, and returns those that leave the request.
+ */
 export function fitCatchUp(
   catchUp: CatchUp | undefined,
   most: number,
@@ -53,7 +56,7 @@ export function fitCatchUp(
   }
 }
 
-/** The oldest version that is told, in the block or as the trigger: what is left out came before it. */
+/** Returns the oldest version that the agent is sent, in the catch-up or as the trigger. What is left out is older. */
 export function firstTold({ messages }: Pick<PackedCatchUp, 'messages'>, { version }: Trigger): number | undefined {
   const oldest = oldestVersion(messages)
   return oldest === undefined || version === undefined ? (oldest ?? version) : Math.min(oldest, version)

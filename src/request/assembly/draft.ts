@@ -12,7 +12,7 @@ import { cutBehindContents } from './reference-contents.ts'
 import type { Quote, Sections, TextSection, Trigger } from './sections.ts'
 import { earliestWholeCut } from './tool-pairs.ts'
 
-/** Largest shares of the budget. */
+/** Max share of the budget for each of these sections, between 0 and 1. */
 export interface Shares {
   context: number
   changes: number
@@ -20,11 +20,11 @@ export interface Shares {
   catchUp: number
 }
 
-/** The newest messages keep their tool results whole as long as possible. */
+/** This many of the newest messages keep their tool results whole. */
 const freshMessages = 4
 const shortResultTokens = 200
 const minTriggerTokens = 40
-/** An instruction that stays although its place is left out may take this share of the budget whole. */
+/** Max share of the budget for one standing instruction. A longer one is trimmed. */
 export const instructionShare = 0.25
 const minInstructionTokens = 40
 
@@ -35,7 +35,7 @@ export class Draft {
   catchUp: PackedCatchUp | undefined
   history: readonly Message[]
   pinned: Message[]
-  /** Instructions of the person whose place in the history is left out, oldest first. */
+  /** Standing instructions that are in no other section, because their place in the history is left out. Oldest first. */
   standing: Message[]
   omitted: { messages: number; tokens: number }
   trigger: Trigger
@@ -46,7 +46,7 @@ export class Draft {
   readonly #budget: number
   readonly #estimator: TokenEstimator
   readonly #fixedSize: number
-  /** Tokens of the window before each message of the history. */
+  /** Tokens of the window that come before each message of the history, by its version. */
   readonly #positions: ReadonlyMap<number, number>
   #historySize: number
 
@@ -137,8 +137,8 @@ export class Draft {
   }
 
   /**
-   * Leaves out the oldest messages until the rest fits, but never the newest `fewest`. They go in blocks, so that the
-   * next requests begin with the same messages.
+   * Leaves out the oldest messages until the rest fits. At least the newest `fewest` messages stay. The others go in
+   * blocks, so that the next requests begin with the same messages.
    */
   leaveOutOldest(fewest: number): void {
     do {
@@ -148,7 +148,10 @@ export class Draft {
     } while (this.excess > 0)
   }
 
-  /** Number of the newest messages that hold the calls whose results this request is for. */
+  /**
+   * Returns how many of the newest messages must stay, so that tool results in the trigger keep the calls they answer.
+   * 0 when the trigger has no results.
+   */
   answeredMessages(): number {
     const { message } = this.trigger
     const answered = new Set(message?.parts.flatMap(part => (part.type === 'tool-result' ? [part.callId] : [])))
@@ -159,7 +162,7 @@ export class Draft {
     return first < 0 ? 0 : this.history.length - first
   }
 
-  /** Shortens results of the agent's own calls before the message that has them becomes mere text. */
+  /** Shortens tool results in the trigger. Comes before `trimTrigger`, which makes the trigger a plain text. */
   shortenTriggerResults(): void {
     const { message } = this.trigger
     if (!message) return
@@ -171,7 +174,7 @@ export class Draft {
     this.trigger = { ...this.trigger, text, tokens: wholeSize(shortened), message: shortened }
   }
 
-  /** Trims the instructions that stay, the largest first. */
+  /** Trims standing instructions, the largest first. */
   trimStanding(): void {
     const bySize = [...this.standing].sort((a, b) => b.tokens.count - a.tokens.count)
     for (const message of bySize) {
@@ -181,7 +184,7 @@ export class Draft {
     }
   }
 
-  /** Trims the message itself. Returns false when not even its shortest form fits. */
+  /** Trims the trigger, as a plain text. Returns false when not even its shortest form fits. */
   trimTrigger(): boolean {
     const { text } = this.trigger
     const room = this.trigger.tokens - this.excess
@@ -194,7 +197,10 @@ export class Draft {
     return this.excess === 0
   }
 
-  /** The number of messages to leave out next: enough to fit, up to the beginning of a block if that may go. */
+  /**
+   * Returns how many of the oldest messages to leave out next: enough to fit, and the rest of their block too if at least
+   * `fewest` messages stay. 0 when none may go.
+   */
   #nextCut(fewest: number): number {
     const max = this.history.length - fewest
     let count = 0
@@ -225,7 +231,7 @@ export class Draft {
     }
   }
 
-  /** Keeps pinned messages and standing instructions without their place. Returns those that leave the request. */
+  /** Keeps pinned messages and standing instructions, without their place. Returns the others, which leave the request. */
   #keep(leaving: readonly Message[]): Message[] {
     const isStanding = ({ version }: Message) => this.#sections.instructions.has(version)
     this.pinned = [...this.pinned, ...leaving.filter(message => message.pinned)]

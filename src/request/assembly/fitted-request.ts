@@ -30,7 +30,10 @@ interface Forecast {
 /** Each round reserves the excess of the round before. More than two rounds are rare. */
 const maxRounds = 12
 
-/** `mayOmit` false keeps the checkpoint strategy from leaving messages out before its latch: overflow is reported instead. */
+/**
+ * Packs the sections. Without `mayOmit`, a request of the checkpoint strategy that is too large reports that it overflows
+ * and leaves no messages out, unless the session is latched.
+ */
 export function fitRequest(
   rendered: RenderedRequest,
   { estimator, mayOmit }: { estimator: TokenEstimator; mayOmit: boolean },

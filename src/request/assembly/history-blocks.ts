@@ -1,6 +1,6 @@
 /**
- * Blocks of a window's history. Where older messages have to be left out, whole blocks go: the next requests of the turn
- * then begin with the same messages, and the prompt cache of the provider hits.
+ * Blocks of a window's history. Where older messages have to be left out, whole blocks go: the next requests
+ * then begin with the same messages, and the provider finds them in its prompt cache.
  */
 import type { Message } from '../../log/views/message.ts'
 

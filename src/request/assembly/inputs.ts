@@ -37,7 +37,7 @@ export interface RequestInputs {
   unseen: Stretch | undefined
   /** The text, or the stored message, that the request answers. */
   trigger: string | Message
-  /** Versions of the person's instructions that stay in the request: the newest, and the one that opened the turn. */
+  /** Versions of the standing instructions: the newest, and the one that began the agent's present work. */
   instructions: ReadonlySet<number>
   /** Those of them that are outside the stretches that were read. */
   unreadInstructions: readonly Message[]

@@ -35,7 +35,7 @@ export interface Packed {
   context: TextSection
   checkpoint: Sections['checkpoint']
   pinned: readonly Message[]
-  /** Instructions of the person whose place in the history is left out. */
+  /** Standing instructions that are in no other section, because their place in the history is left out. */
   standing: readonly Message[]
   history: readonly Message[]
   omitted: { messages: number; tokens: number }

@@ -80,7 +80,7 @@ export interface Sections {
   earlier: Earlier
   /** Tokens of the window before the first message of the history, whatever became of them. */
   tokensBefore: number
-  /** Versions of the person's instructions that stay in the request, wherever they stand. */
+  /** Versions of all standing instructions, in whichever section they are. */
   instructions: ReadonlySet<number>
   /** Those of them that are not in the history or the catch-up: behind the checkpoint, or older than what was read. */
   standing: readonly Message[]

@@ -2,9 +2,9 @@
 import type { Message } from '../../log/views/message.ts'
 
 /**
- * The agent's own messages, what was said in its own session, and results of its own calls are known to it however late
- * they came: they stay in the history, so that it alternates as it was said and a call keeps its result. What is new is
- * what others said elsewhere. The content of a reference came with the message that refers to it.
+ * Messages up to the cursor are known. Later ones are known too if they are the agent's own, were said in its own session,
+ * or answer its own calls: they stay in the history, so that roles alternate and a call keeps its result. What others said
+ * elsewhere is unseen. The content of a reference counts as old as the message that refers to it.
  */
 export function partUnseen(
   messages: readonly Message[],

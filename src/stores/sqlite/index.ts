@@ -1,7 +1,7 @@
 /**
  * The embedded store: one SQLite file, several processes, no server.
  *
- * This thread appends and reads windows. Everything longer runs in the worker.
+ * This thread, the engine's, appends and reads windows. Everything longer runs in the worker thread.
  */
 import type { EventLog } from '../../log/event-log.ts'
 import type { Store, StoreCalls } from '../../log/store.ts'
@@ -20,9 +20,9 @@ export { sqliteStatus } from './status.ts'
 export { type Salvaged, salvage } from './upkeep/salvage.ts'
 
 /**
- * Opens the store at a path, or a fresh one that goes away when it is closed (`:memory:`).
+ * Opens the store at a path. `:memory:` opens an empty one that is removed when it is closed.
  *
- * @throws {StoreUnusable} when the file cannot be opened, or is not a store of today's schema
+ * @throws {StoreUnusable} when the file cannot be opened, or its schema is not that of this release
  */
 export async function sqliteStore(path: string, options: SqliteOptions): Promise<StoreCalls> {
   return storeCalls(portOver(await openParts(path, options)), options)
@@ -62,7 +62,7 @@ function eventLog({ guard, append, read, subscriptions, pages }: Parts): EventLo
 
 function windows({ database, heads, guard, worker }: Parts): Windows {
   const reader = windowReader({ database, heads })
-  /** Several queries of one moment: cached heads must not be older than the rows. */
+  /** Runs several queries on one snapshot. The heads are refreshed in it, so that they are not older than the rows. */
   const readingAtOnce = <T>(read: () => T) =>
     guard.reading(() =>
       inSnapshot(database, () => {
@@ -74,6 +74,7 @@ function windows({ database, heads, guard, worker }: Parts): Windows {
     messages: (window, page) => readingAtOnce(() => reader.messages(window, page)),
     measure: window => readingAtOnce(() => reader.measure(window)),
     async message(project, id) {
+      // The search index knows where messages with this id are. Other projects may have some too.
       const positions = await worker.call('find', id)
       return guard.reading(() => {
         for (const position of positions) {
