@@ -1,5 +1,5 @@
 /**
- * The port of the append-only log. Stores implement it; `test/contract/event-log.ts` is what they must promise.
+ * The port of the append-only log. Stores implement it; `src/testing/event-log.ts` tests what they must promise.
  */
 import type { BranchPoint } from './events/conversation.ts'
 import type { ConversationEvent } from './events/event.ts'
@@ -9,15 +9,15 @@ import type { ConversationHead } from './views/conversation.ts'
 import type { Heads } from './views/heads.ts'
 import type { SessionHead } from './views/session.ts'
 
-/** Something somebody wants recorded in one conversation. */
+/** A write to one conversation: its decision, and what must hold when it is made. */
 export interface Proposal {
   project: string
   /**
-   * The conversation: by id; by what it is about, and then `id` names it only if it has to be made; or the one that the
-   * proposal's session is on.
+   * The conversation: by id; by its work item, and then `id` is used only if the write creates it; or the one of the
+   * proposal's session.
    */
   conversation: { id: string; workItem?: WorkItem } | 'of-session'
-  /** The session to look at, by id or by natural key (then the active one). */
+  /** The session whose head `decide` gets, by id or by natural key (then the active one). */
   session?: { id: string } | { key: string }
   /** The version the caller saw; 'any' to write after whatever is there. */
   expected: number | 'any'
@@ -27,7 +27,7 @@ export interface Proposal {
    */
   decide(heads: Heads): readonly ConversationEvent[]
   origin: Origin
-  /** Makes the write happen once: the same key gives the first result for ever. */
+  /** Makes the write happen once: the same key always gives the first result. */
   once?: Once
   /** The write happens only while this lease is held. */
   fence?: { name: string; generation: number }
@@ -44,7 +44,7 @@ export interface Once {
 export interface Appended {
   conversation: ConversationHead | undefined
   session: SessionHead | undefined
-  /** What was recorded, in order; what the first call recorded when `replayed`. */
+  /** The recorded events, in order. When `replayed`, those of the first call. */
   events: readonly RecordedEvent[]
   replayed: boolean
 }
@@ -62,13 +62,13 @@ export interface EventRange {
   limit?: number
   /** Only events that are not messages. */
   facts?: boolean
-  /** The conversation is a branch: what its parent says up to there comes before. */
+  /** The parent's event that a branch continues. The parent's events up to it come first. */
   branchOf?: BranchPoint
 }
 
 export interface SubscribeOptions {
   project: string
-  /** Only what happens in this conversation. Many may follow one each: what happens in others costs them next to nothing. */
+  /** Only events of this conversation. Events of others cost the subscriber next to nothing. */
   conversationId?: string
   /** 'start', 'now' (default), or the position of the last event seen. */
   from?: string
@@ -90,8 +90,8 @@ export interface EventLog {
   read(range: EventRange): Promise<RecordedEvent[]>
 
   /**
-   * Every event of a project once, in order: first what the log has after `from`, then what is appended, by whatever
-   * process. A reader that stops reading costs a cursor, not a queue.
+   * Every event of a project once, in order: first what the log has after `from`, then what any process appends. A
+   * reader that stops reading costs a cursor, not a queue.
    *
    * @throws {PositionUnknown} when `from` is not a position of this store
    */

@@ -19,7 +19,7 @@ export interface ConversationPlace {
 export interface ConversationRow {
   /** The head, as JSON. */
   info: string
-  /** The columns that lists go by agree with this head. */
+  /** True if the columns that lists are filtered by agree with this head. */
   isListedAs(info: ConversationInfo): boolean
   status: string
   /** The newest event, as the head names it. */
@@ -27,7 +27,7 @@ export interface ConversationRow {
   hash: Uint8Array
   /** Milliseconds of the last use. */
   activeAt: number
-  /** The event of its parent that a branch leaves. The hash is undefined when that event is lost. */
+  /** The parent's event that a branch continues. Its hash is undefined when that event is lost. */
   branchOf?: BranchPoint & { hash: Uint8Array | undefined }
 }
 
@@ -36,6 +36,7 @@ export interface SessionRow {
   status: string
   /** The head, as JSON. */
   head: string
+  /** True if the columns that sessions are found by agree with this head. */
   isListedAs(head: SessionHead): boolean
 }
 
@@ -44,7 +45,7 @@ export interface LaneRow {
   lane: number
   audienceKey: string
   kind: LaneKind
-  /** JSON. */
+  /** The audience, as JSON. */
   audience: string
 }
 
@@ -58,15 +59,15 @@ export interface EventRow {
   channel: string
   request: string | null
   message: string | null
-  /** The lane of a message, and the lane's running sums with this message. */
+  /** The lane of a message, and the lane's running sums with this message. Null for other events. */
   lane: number | null
   sums: LaneSums | null
-  /** Null together when the content was erased. */
+  /** Both are null when the content was erased. */
   salt: Uint8Array | null
   body: string | null
   digest: Uint8Array
   hash: Uint8Array
-  /** The store's own checksum says that the row is what was written. */
+  /** True if the row matches the store's checksum of it. */
   isIntact: boolean
   /** The blobs that the body names and that are stored, by digest. */
   blobs: ReadonlyMap<string, string>
@@ -102,7 +103,7 @@ export interface PurgeRow extends Origin {
   /** Milliseconds. */
   at: number
   reason?: string
-  /** When an archive of it was brought back. */
+  /** Milliseconds. Set once it was restored. */
   restoredAt?: number
 }
 
@@ -123,7 +124,7 @@ export interface RetentionRow {
   activeAt: number
 }
 
-/** Rows whose key comes after `after`, in the order of their keys. */
+/** A page of rows in the order of their keys: those after the key `after`. */
 export interface RowPage {
   project: string
   after?: string | undefined
@@ -138,7 +139,7 @@ export interface ConversationSummary {
   hash: Uint8Array
 }
 
-/** Reads rows of one moment. */
+/** Reads rows as they are at one moment. */
 export interface Rows {
   /**
    * Problems of the store as a whole, such as a broken file; with a project, those that may concern it. With
@@ -146,7 +147,7 @@ export interface Rows {
    */
   problems(project: string | undefined): Promise<{ problems: string[]; isReadable: boolean }>
   projects(): Promise<string[]>
-  /** The conversations of a project, in the order they were created in. */
+  /** The conversations of a project, in the order of their creation: a branch after its parent. */
   conversations(project: string): Promise<ConversationSummary[]>
   conversation(place: ConversationPlace): Promise<ConversationRow | undefined>
   /** The conversation that is about a work item. */
@@ -160,9 +161,9 @@ export interface Rows {
   /** The version of the newest event of these types. */
   newestOf(place: ConversationPlace, types: readonly string[]): Promise<number | undefined>
   keys(page: RowPage): Promise<KeyRow[]>
-  /** The newest last. */
+  /** Purges of a project, or of one conversation, the newest last. Also those that were restored since. */
   purges(project: string, conversationId?: string): Promise<PurgeRow[]>
-  /** The newest first, and of what comes before a cursor. `next` is absent when the beginning was reached. */
+  /** Envelopes before a cursor, the newest first. `next` is absent when the beginning was reached. */
   envelopes(page: { project: string; before?: string | undefined; limit: number }): Promise<{
     rows: Array<EnvelopeRow & { cursor: string }>
     next?: string
@@ -175,37 +176,40 @@ export interface Rows {
 export interface RowChanges extends Rows {
   /** Records a proposal in this transaction, at a time in milliseconds. */
   append(proposal: Proposal, now: number): Promise<Appended>
-  /** Replaces an event's content. Without content, blobs that only it used and its words in the index go too. */
+  /** Replaces an event's content, or removes it: then blobs that only it used and its words in the index go too. */
   setContent(place: ConversationPlace, version: number, content?: { body: string; salt: Uint8Array }): Promise<void>
-  /** Removes the digests of the calls that recorded a version. */
+  /** Removes the digests from the idempotency keys of the calls that recorded a version. The keys stay. */
   wipeKeys(place: ConversationPlace, version: number): Promise<void>
-  /** Adds keys; those that are there stay as they are. */
+  /** Adds idempotency keys. Those that are there stay as they are. */
   addKeys(project: string, keys: readonly KeyRow[]): Promise<void>
   addPurge(project: string, purge: PurgeRow): Promise<void>
-  /** Adds purges of another store's conversations. Positions that their events had there are not used here. */
+  /** Adds purges that another store recorded, and skips as many positions as their events had there. */
   copyPurges(project: string, purges: readonly PurgeRow[]): Promise<void>
   markRestored(place: ConversationPlace, at: number): Promise<void>
   /** Removes a conversation with all its rows but keys and purges, and returns how many events it had. */
   removeConversation(place: ConversationPlace): Promise<number>
   addConversation(head: ConversationHead, hash: Uint8Array): Promise<void>
-  /** Events come after their conversation and their lanes, oldest first. */
+  /** Called after `addConversation`, and before `addEvents`. */
   addLanes(place: ConversationPlace, lanes: readonly LaneRow[]): Promise<void>
+  /** Adds events, oldest first. */
   addEvents(place: ConversationPlace, events: readonly EventRow[]): Promise<void>
   /** Adds sessions, or replaces their heads. `usedAt` (milliseconds) is what the expiry counts from. */
   putSessions(place: ConversationPlace, sessions: ReadonlyArray<{ head: SessionHead; usedAt: number }>): Promise<void>
   removeSession(place: ConversationPlace, id: string): Promise<void>
   setInfo(place: ConversationPlace, info: ConversationInfo): Promise<void>
-  /** Names the newest event. Returns false in a store that reads it from the log itself. */
+  /**
+   * Writes which event is the newest. Returns false, and does nothing, in a store that reads it from the log itself.
+   */
   setNewest(place: ConversationPlace, newest: { version: number; hash: Uint8Array; activeAt: number }): Promise<boolean>
   setAudience(place: ConversationPlace, lane: number, audience: string): Promise<void>
 }
 
 export interface RowStore {
-  /** Reads rows of one moment, whatever is written meanwhile. The work may be called again. */
+  /** Reads rows as they are at one moment, whatever is written meanwhile. May call `work` again. */
   rows<T>(work: (rows: Rows) => Promise<T>): Promise<T>
   /**
    * Changes rows in one transaction: all of it is done, or nothing. Nothing is appended to the conversation meanwhile.
-   * The work may be called again.
+   * May call `work` again.
    */
   change<T>(place: ConversationPlace, work: (rows: RowChanges) => Promise<T>): Promise<T>
   /** Builds what is derived from the log again, such as the full-text index. Returns how many messages are indexed. */

@@ -1,6 +1,6 @@
 /**
- * The operations of upkeep, each with plain data in and out, so that a store may run them in a worker. `upkeep/` has their
- * code.
+ * The operations of upkeep, each with plain data in and out, so that a store may run them in a worker. `upkeep/` has
+ * their code.
  */
 import type { AuditEntry, AuditQuery, ProjectSpending, Spending } from './accounts.ts'
 import type { ArchivableQuery, Landmark, Listed, ProjectTotals } from './directory.ts'
@@ -29,7 +29,7 @@ export interface PurgeInput extends ConversationPlace {
   origin: Origin
 }
 
-/** Continues an export behind the page before. */
+/** State of an export between two pages. */
 export interface ExportCursor {
   last: number
   /** Fixed by the first page: what is appended meanwhile is not exported. */
@@ -83,7 +83,7 @@ export interface UpkeepWork {
   finishRemoval: [input: undefined, result: undefined]
   /** Returns the id of the conversation with its last page. */
   restorePage: [input: RestorePage, result: string | undefined]
-  /** The rest of a restore will not come. */
+  /** Drops the pages of a restore that will not be completed. */
   abandonRestore: [input: { ticket: string }, result: undefined]
   audit: [input: AuditQuery, result: Listed<AuditEntry>]
   totals: [input: { project: string }, result: ProjectTotals]

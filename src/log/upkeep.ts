@@ -124,7 +124,7 @@ export interface Upkeep {
     origin: Origin
   }): Promise<Purged>
 
-  /** The purges of a project, newest first. */
+  /** The conversations of a project that were purged and not restored, newest first. */
   purges(project: string): Promise<PurgedConversation[]>
 
   /**

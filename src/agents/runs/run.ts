@@ -1,9 +1,10 @@
 /**
- * One run: calls the model, runs the tools it calls, and calls it again until it calls none. The caller holds the
- * session's lease.
+ * One run of an agent: calls the model, runs the tools it asks for, and calls the model again until it asks for none
+ * and no new message has arrived. The caller holds the session's lease.
  *
- * Everything is in the log before the next step, so an interrupted run can be resumed at any point, and every end is
- * recorded. Messages that arrive meanwhile are part of the next step and answered once.
+ * Everything is in the log before the next step, so an interrupted run can be resumed at any point. How a run ends is
+ * always recorded. Messages that arrive meanwhile are part of the next step, and none is
+ * answered twice.
  */
 import { LeaseLost } from '../../errors.ts'
 import { Usage } from '../../log/events/message.ts'
@@ -24,14 +25,15 @@ export interface RunResult {
   sessionId: string
   conversationId: string
   outcome: RunOutcome
-  /** The failure, or why it stopped. */
+  /** Why it did not end `done`. */
   reason?: string
-  /** The model's failure behind it. */
+  /** The model's failure, if that ended the run. */
   failure?: ModelFailure
   /** The agent's last text, including that of an interrupted answer. */
   text: string
+  /** The message with that text. */
   messageId?: string
-  /** The text it completed with. */
+  /** The summary in the call of `complete`, or else the text of that message. */
   completed?: string
   steps: number
   toolCalls: number
@@ -44,8 +46,9 @@ interface Progress {
   steps: number
   toolCalls: number
   usage: Usage
-  /** One call without a known price leaves the sum without a cost. */
+  /** False after a call without a known price: the sum then has no cost. */
   isPriced: boolean
+  /** The agent's newest answer. */
   last: Message | undefined
 }
 
@@ -133,7 +136,10 @@ function addAnswerUsage(progress: Progress, answer: ModelAnswer): void {
   if (usage.cost === undefined) progress.isPriced = false
 }
 
-/** Stores an answer, complete or interrupted, unless it is empty. Acknowledges the messages the model was sent. */
+/**
+ * Stores an answer, complete or interrupted, and with it acknowledges the messages the model was sent. Does neither for
+ * an empty answer.
+ */
 async function storeAnswer(
   port: RunPort,
   { model, trigger }: RunInput,
@@ -148,7 +154,7 @@ async function storeAnswer(
     role: 'assistant',
     parts,
     replyTo: trigger.id,
-    // A message of calls only is not shown in the chat.
+    // A message with tool calls and no text is not shown in the chat.
     ...(!parts.some(part => part.type === 'text') && { internal: true }),
     // A custom model may report more fields than the log knows.
     ...(usage && { usage: Usage.parse(usage) }),

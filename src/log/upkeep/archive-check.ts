@@ -1,6 +1,6 @@
 /**
- * The lines of an archive, proved: on their way out before anything is removed, on their way back before anything is
- * written.
+ * Checks the lines of an archive file: while it is written, before a purge removes anything, and while it is restored,
+ * before anything is stored.
  */
 import { ConversationDamaged, IllegalState } from '../../errors.ts'
 import { audienceKey } from '../events/audience.ts'
@@ -8,6 +8,7 @@ import { RewrittenProof } from '../records/erased-copies.ts'
 import { blobsIn, decode, digestOf, genesis, type Header, hashOf, isBlob } from '../records/record.ts'
 import { ArchivedEvent, type ArchiveHeading, ArchiveLine } from './archive.ts'
 
+/** Parses a line of an archive that is restored. */
 export function archiveLineIn(line: string): ArchiveLine {
   let value: unknown
   try {
@@ -21,7 +22,7 @@ export function archiveLineIn(line: string): ArchiveLine {
   return result.data
 }
 
-/** The heading of an archive of this project. */
+/** Returns the heading. Refuses the archive of another project. */
 function headingOf(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
   const heading = lines[0]
   if (!heading || !('colloquy' in heading)) throw new IllegalState('The archive has no heading. Nothing was restored.')
@@ -32,10 +33,10 @@ function headingOf(lines: readonly ArchiveLine[], project: string): ArchiveHeadi
 }
 
 /**
- * The heading of an archive that is whole: every event follows from the one before, and the last one is the one that both
- * the heading and the closing line tell of. A chain alone does not say where it ended.
+ * Checks all lines of an archive, and returns its heading. Every event must follow from the one before. The last one
+ * must be the one that the heading and the closing line name, because a chain alone does not say where it ended.
  *
- * @throws {IllegalState} when anything of it does not add up
+ * @throws {IllegalState} when the archive is damaged or cut off
  */
 export function provedHeading(lines: readonly ArchiveLine[], project: string): ArchiveHeading {
   const heading = headingOf(lines, project)
@@ -64,7 +65,7 @@ export function provedHeading(lines: readonly ArchiveLine[], project: string): A
   )
 }
 
-/** What the first event of an archive follows. */
+/** Version and hash that the first event follows: those of the parent's event, for a branch. */
 function beginningOf({ project, conversationId, branchOf }: ArchiveHeading): { version: number; hash: Buffer } {
   if (!branchOf) return { version: 0, hash: genesis(project, conversationId) }
   return { version: branchOf.version, hash: Buffer.from(branchOf.hash, 'base64') }
@@ -77,8 +78,9 @@ function damagedAt(version: number, what: string): IllegalState {
 const changedContent = 'its content does not match its digest'
 
 /**
- * Passes on the lines of an archive that is being written, each looked at as `restore` will. What is wrong is told when
- * all have passed, so that every damaged version is named, and before the file is whole, so that none gets its name.
+ * Passes on the lines of an archive that is being written, and checks each as `restore` will. Throws only after the
+ * last line, so that the error names every damaged version. The file is not whole by then, so it never appears under
+ * its name.
  *
  * @throws {ConversationDamaged} when the archive could not be restored
  */
@@ -104,7 +106,7 @@ export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator
       if (what) damages.push({ version: version + 1, what })
       version = line.version
       hash = Buffer.from(line.hash, 'base64')
-      // Each event comes with its own; those of a long conversation are not kept in memory.
+      // Each event comes with its own blobs, so that memory need not hold those of a long conversation.
       blobs.clear()
     }
   }
@@ -112,6 +114,7 @@ export async function* provedLines(lines: AsyncIterable<string>): AsyncGenerator
   if (damages.length > 0) throw new ConversationDamaged({ conversationId, damages })
 }
 
+/** Says what is wrong with an event; undefined when nothing is. `version` and `previous` are of the event before. */
 function damageOf(
   line: ArchivedEvent,
   version: number,
@@ -121,7 +124,7 @@ function damageOf(
 ): string | undefined {
   if (line.version !== version + 1) return `version ${version + 1} is missing`
   const digest = Buffer.from(line.digest, 'base64')
-  // Hashes cover whom it is for by its key.
+  // The hash covers the audience only by its key.
   if (line.lane && audienceKey(line.lane.audience) !== line.lane.audienceKey)
     return 'its audience is not that of its lane'
   if (line.body === null && line.salt !== null) return 'its content is missing'
@@ -146,8 +149,8 @@ export function headerOf(line: ArchivedEvent): Header {
 }
 
 /**
- * Refuses an archive from before the last purge: what was said in between would be gone without a word, what was erased
- * would be back, and idempotency keys would lead to other messages.
+ * Refuses an archive that is older than the last purge. Messages added in between would be missing without a trace,
+ * erased ones would be back, and idempotency keys would lead to other messages.
  */
 export function refuseOlder(purge: { hash: Uint8Array; archive: string } | undefined, end: ArchiveLine): void {
   if (!purge || !('end' in end) || Buffer.from(end.hash, 'base64').equals(purge.hash)) return

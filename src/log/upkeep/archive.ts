@@ -1,8 +1,8 @@
 /**
- * The lines of an archive file: a conversation with everything needed to bring it back and prove it unchanged.
+ * The format of an archive file: a conversation with everything needed to restore it and to prove it unchanged.
  *
  * One JSON value per line: a heading, the events in order with their salts and hashes (each preceded by the blobs it
- * uses), and a closing line that tells a whole file from one that was cut off.
+ * uses), and a closing line, without which the file was cut off.
  */
 import { z } from 'zod'
 import { Audience } from '../events/audience.ts'
@@ -15,7 +15,7 @@ export const ArchiveHeading = z.object({
   conversationId: z.string(),
   /** The version of the newest event. */
   events: z.int().nonnegative(),
-  /** Of a branch: what it hangs on, which must be there when it is brought back. */
+  /** The parent's event that a branch continues. It must be there when the branch is restored. */
   branchOf: z.object({ conversationId: z.string(), version: z.int().positive(), hash: z.string() }).optional(),
 })
 export type ArchiveHeading = z.infer<typeof ArchiveHeading>

@@ -1,9 +1,10 @@
 /**
- * Lists actors and their events, newest first, from the envelopes of the log, backwards by position: an index over actors
- * would cost every append. A query that finds little returns early with a cursor, so that none reads a whole project.
+ * Lists events by their actor, channel, type or time, newest first. Reads the envelopes of the log backwards by position,
+ * because an index over actors would cost every append. A call reads a limited number of pages, and returns a cursor to
+ * go on from.
  *
- * A query by time reads to the beginning too: what was restored, or written before a clock was set back, is not in order
- * of time.
+ * A query by time does not stop at its earliest moment: events that were restored, or written before a clock was set
+ * back, are not in the order of time.
  */
 import type { AuditEntry, AuditQuery } from '../accounts.ts'
 import type { Listed } from '../directory.ts'
@@ -11,7 +12,7 @@ import type { EnvelopeRow, RowStore, Rows } from '../rows.ts'
 import { isoTime, lastMomentOf } from '../time.ts'
 import { eventOf } from './event-rows.ts'
 
-/** Envelopes of one page, and pages of one call. */
+/** Max envelopes of a page, and max pages of a call. */
 const envelopes = { perPage: 2000, pages: 25 }
 
 export function audit(store: RowStore, { limit = 100, cursor, ...query }: AuditQuery): Promise<Listed<AuditEntry>> {

@@ -1,6 +1,6 @@
 /**
- * Checks one conversation row by row: versions without gaps, checksums, digests, the hash chain, running sums, blobs; and
- * at the end its heads, folded again and compared with the stored ones.
+ * Checks one conversation row by row: versions without gaps, checksums, digests, the hash chain, running sums, blobs;
+ * and at the end its heads, folded again and compared with the stored ones.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { StoredEvent } from '../events/event.ts'
@@ -19,7 +19,7 @@ import { eventOf, recordedOf } from './event-rows.ts'
 export interface ConversationCheckInput {
   place: ConversationPlace
   lanes: ReadonlyMap<number, Lane>
-  /** Of a branch: where it leaves its parent. The parent's event may be lost. */
+  /** The parent's event that a branch continues. Its hash is undefined when it is lost. */
   base: { version: number; hash: Uint8Array | undefined } | undefined
 }
 
@@ -38,7 +38,7 @@ export class ConversationCheck {
   readonly #sessions = new Map<string, SessionHead>()
   #head: ConversationHead | undefined
   #hash: Uint8Array
-  /** The hash of the row before is known. */
+  /** True while the hash of the row before is known. Without it the next hash cannot be checked. */
   #isChained: boolean
 
   constructor({ place, lanes, base }: ConversationCheckInput) {
@@ -79,14 +79,14 @@ export class ConversationCheck {
     }
   }
 
-  /** Compares the stored heads with what the rows said. */
+  /** Compares the stored heads with those folded from the rows. Also reports rewritten facts that no erasure proved. */
   compareHeads({
     info,
     status,
     sessions,
   }: Pick<ConversationRow, 'info' | 'status'> & { sessions: readonly SessionRow[] }): void {
     for (const unproved of this.#rewritten.unproved) this.#report(changedContent, unproved)
-    // A damaged event cannot be folded. The heads differ because of it, which was reported already.
+    // A damaged event cannot be folded, so heads that differ would only report the same damage again.
     if (this.damages.length > 0) return
     if (!this.#head) this.#report('the log does not say how it began')
     else if (!isHead(info, this.#head.info)) this.#report('its head differs from what its log says')

@@ -1,15 +1,16 @@
 /**
- * Copies a project from one store into another: its idempotency keys, its purges, and each conversation as the lines of an
- * archive. A copy that was interrupted goes on: what is there already is compared and left as it is.
+ * Copies a project from one store into another: its idempotency keys, its purges, and each conversation as the lines of
+ * an archive. An interrupted copy is continued by calling it again: conversations that are there already must end
+ * alike, and stay as they are.
  */
 import { ConversationDamaged, IllegalState } from '../../errors.ts'
 import type { ConversationEnd, RunUpkeep } from '../upkeep-work.ts'
 import { provedLines } from './archive-check.ts'
 import { exportedLines, restoreLines } from './upkeep-calls.ts'
 
-/** What copying takes of a store. */
+/** A store to copy from or into. */
 export interface CopiedStore {
-  /** For people. */
+  /** Shown to people, in errors. */
   name: string
   run: RunUpkeep
 }
@@ -20,7 +21,7 @@ export interface CopiedProject {
   events: number
   keys: number
   purges: number
-  /** Conversations that this call copied. The others were there. */
+  /** Number of conversations that this call copied. The others were there, or were refused. */
   copied: number
   /** Conversations that were not copied, and why. */
   refused: Array<{ conversationId: string; reason: string }>
@@ -40,7 +41,7 @@ export async function copyProject({ from, to, project, onProgress }: CopyProject
   const ends = await from.run('conversationEnds', { project })
   const copiedEnds = new Map((await to.run('conversationEnds', { project })).map(end => [end.conversationId, end]))
   refuseOther(ends, copiedEnds, to)
-  // Before the conversations: a write that is repeated in the target must find its key.
+  // Keys come first: a write that is repeated on the target must find its key.
   const keys = await copyKeys({ from, to, project })
   const purges = await from.run('readPurges', { project })
   await to.run('addPurges', { project, purges })
@@ -89,6 +90,7 @@ async function copyKeys({ from, to, project }: CopyProjectInput): Promise<number
   }
 }
 
+/** Refuses a target that has one of the conversations with another end. */
 function refuseOther(
   ends: readonly ConversationEnd[],
   copiedEnds: ReadonlyMap<string, ConversationEnd>,

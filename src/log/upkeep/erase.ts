@@ -1,6 +1,6 @@
 /**
- * Removes the content of one message, and of facts that repeat it what they repeat. Digests, hashes and versions stay, so
- * the chain still proves what remains.
+ * Removes the content of one message, and rewrites the facts that repeat it, such as checkpoints. Digests, hashes and
+ * versions stay, so the chain still proves what remains.
  */
 import { IllegalState, NotFound, VersionConflict } from '../../errors.ts'
 import type { ConversationEvent } from '../events/event.ts'
@@ -25,7 +25,10 @@ export function erase(store: RowStore, input: EraseInput): Promise<Erased> {
   })
 }
 
-/** Rewrites facts that repeat a message which is, or will be, erased elsewhere. Returns the archives of the conversation. */
+/**
+ * Rewrites facts that repeat a message, and does not erase the message: it was erased before, or will be in the parent
+ * of this branch. Returns the addresses of the conversation's archive files.
+ */
 export function rewrite(store: RowStore, input: EraseInput): Promise<string[]> {
   const place = { project: input.project, conversationId: input.conversationId }
   return store.change(place, async rows => {

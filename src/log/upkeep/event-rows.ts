@@ -1,14 +1,14 @@
-/** The event in a row, and the fold of rows into heads. */
+/** Decodes a row into its event, and into the form that folds take. */
 import type { StoredEvent } from '../events/event.ts'
 import type { RecordedEvent } from '../events/recorded-event.ts'
 import { decode } from '../records/record.ts'
 import type { ConversationPlace, EventRow } from '../rows.ts'
 import { isoTime } from '../time.ts'
 
-/** Rows of one page. The other work of a store's thread runs between two pages. */
+/** Rows of a page. Between two pages the thread gets to its other work. */
 export const pageRows = 500
 
-/** Returns the event in a row, or word of its damage. */
+/** Returns the event in a row, or a `damaged` event in its place. */
 export function eventOf(row: EventRow): StoredEvent {
   const { type, schema, body, blobs } = row
   const messageId = row.message ?? undefined

@@ -8,7 +8,7 @@ import type { ExportCursor, ExportedPage } from '../upkeep-work.ts'
 import type { ArchivedBlob, ArchivedEvent, ArchiveEnd, ArchiveHeading } from './archive.ts'
 import { pageRows } from './event-rows.ts'
 
-/** Bodies can be large: a page of lines ends when it holds this much. */
+/** Max characters of bodies on a page, passed by one event at most. */
 const pageCharacters = 1024 * 1024
 
 /** Returns the next lines; undefined when there is no such conversation. */
@@ -111,7 +111,10 @@ class LineWriter {
   }
 }
 
-/** The audience that the message itself names, for when its lane is lost. A message that names none is internal. */
+/**
+ * Returns the audience and kind that the message itself names, for when its lane is lost. An unreadable one is
+ * internal.
+ */
 export function laneInBody({
   type,
   schema,

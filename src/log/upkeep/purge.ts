@@ -1,4 +1,4 @@
-/** Removes a conversation after its archive was written, in one transaction: it is all there, or all gone. */
+/** Removes a conversation, in one transaction, once its archive file is written. */
 import { IllegalState } from '../../errors.ts'
 import type { ConversationPlace, RowStore, Rows } from '../rows.ts'
 import { isoTime } from '../time.ts'
@@ -42,7 +42,7 @@ export async function refuseWithBranches(rows: Rows, place: ConversationPlace): 
   )
 }
 
-/** What was purged and not restored, newest first. */
+/** Lists the purged conversations that were not restored, newest first. */
 export async function purges(store: RowStore, project: string): Promise<PurgedConversation[]> {
   const records = await store.rows(rows => rows.purges(project))
   return records

@@ -1,8 +1,9 @@
 /**
- * Folds every head from the log and writes those that differ, then has the index built again. The log itself is only read.
+ * Folds every head from the log and writes those that differ, then has the index built again. The log itself is only
+ * read.
  *
- * Most of a conversation is folded without a lock. What was appended meanwhile is folded under it, where the heads are
- * compared and written.
+ * Most of a conversation is folded without its lock. The events that were appended meanwhile are folded under the lock,
+ * and the heads are compared and written there.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -21,7 +22,7 @@ interface Folding {
   fold: HeadFold
   version: number
   newest: { version: number; hash: Uint8Array; activeAt: number } | undefined
-  /** The log itself is damaged: it says less than it once did. */
+  /** True if the log itself is damaged. A stored head may then know more than the log, so a readable one stays. */
   isDamaged: boolean
 }
 
@@ -40,7 +41,7 @@ export async function repair(
       if (folding) heads.push(...(await store.change(place, rows => writeHeads(rows, place, folding))))
     } catch (error) {
       if (error instanceof StoreReadOnly || error instanceof StoreFull || error instanceof StoreBusy) throw error
-      // Part of the store cannot be read. `verify` names it, and the other conversations are put right.
+      // This conversation cannot be read. `verify` reports it; the others are repaired.
     }
     done += places.find(other => other.conversationId === conversationId)?.events ?? 0
     onProgress?.(done, total)
@@ -82,11 +83,11 @@ async function writeHeads(rows: RowChanges, place: ConversationPlace, folding: F
   while (await takePage(rows, place, folding));
   const head = await rows.conversation(place)
   if (!head) return []
-  // A head that knows of more than there is: the end of the log is missing.
+  // A head that names a later version: the end of the log is missing.
   const isDamaged = folding.isDamaged || head.version > folding.version
   const { info, sessions, isNamed } = folding.fold.heads()
   return [
-    // A log that does not say what it is about gives no better head than a damaged one.
+    // Without its creation event, the log gives no better head than a damaged one.
     ...(isNamed ? await writeInfo(rows, place, { head, info, isDamaged }) : []),
     ...(await writeNewest(rows, place, { head, newest: folding.newest })),
     ...(await writeSessions(rows, place, { sessions, isDamaged })),
@@ -167,7 +168,7 @@ async function writeLanes(rows: RowChanges, place: ConversationPlace): Promise<R
   return repaired
 }
 
-/** Says what is wrong with a stored head. Where the log is damaged, only that it cannot be read. */
+/** Says what is wrong with a stored head. Where the log is damaged, compares nothing: a head that can be read stays. */
 function difference(text: string, head: object, isDamaged: boolean): string | undefined {
   const stored = parsedOr<object | undefined>(text, () => undefined)
   if (stored === undefined) return 'it could not be read'

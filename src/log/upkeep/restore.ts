@@ -1,6 +1,6 @@
 /**
- * Brings the events of an archive back as they were: same versions, salts and hashes; new positions at the end of the
- * log. Heads, lanes and sums are folded again. Nothing is visible before all of it is checked and written.
+ * Restores the events of an archive with their versions, salts and hashes, at new positions at the end of the log.
+ * Heads, lanes and sums are folded from them. Nothing is visible before all of it is checked and written.
  */
 import { IllegalState } from '../../errors.ts'
 import { addSums, noSums } from '../records/lane.ts'
@@ -13,13 +13,13 @@ import type { ArchivedEvent, ArchiveHeading, ArchiveLine } from './archive.ts'
 import { archiveLineIn, provedHeading, refuseOlder } from './archive-check.ts'
 import { pageRows, recordedOf } from './event-rows.ts'
 
-/** Takes the pages of archives. A conversation appears with the last of its own. */
+/** Takes archives page by page. A conversation is restored with the last page of its archive. */
 export function restorer(store: RowStore) {
   const drafts = new Map<string, ArchiveLine[]>()
   return {
     async page({ ticket, project, lines, isLast, now }: RestorePage): Promise<string | undefined> {
       const draft = drafts.get(ticket) ?? []
-      // Kept while more is to come, but not when a line cannot be read.
+      // Set again below when more pages are to come. A line that cannot be read leaves nothing in memory.
       drafts.delete(ticket)
       for (const line of lines) draft.push(archiveLineIn(line))
       if (isLast) return restoreConversation(store, { project, lines: draft, now })
@@ -27,7 +27,7 @@ export function restorer(store: RowStore) {
       return undefined
     },
     abandon: (ticket: string) => void drafts.delete(ticket),
-    /** How many archives wait for their next page. */
+    /** Returns the number of archives that wait for their next page. */
     waiting: () => drafts.size,
   }
 }
@@ -39,7 +39,7 @@ interface RestoreInput {
   now: number
 }
 
-/** The rows and heads that the lines of an archive come to. */
+/** The rows and heads made from the lines of an archive. */
 interface FoldedArchive {
   head: ConversationHead
   hash: Uint8Array
@@ -149,7 +149,7 @@ async function refuseTaken(rows: Rows, place: ConversationPlace, { info }: Conve
   throw new IllegalState(`Its work item has a new conversation, ${rival}; purge that first. Nothing was restored.`)
 }
 
-/** A branch is brought back only onto the version of its parent that it leaves at. */
+/** Refuses a branch when the parent's event that it continues is not there. */
 async function refuseWithoutParent(rows: Rows, { project, branchOf }: ArchiveHeading): Promise<void> {
   if (!branchOf) return
   const { conversationId, version, hash } = branchOf

@@ -1,4 +1,4 @@
-/** How much a project holds. */
+/** Sums up a project: its conversations, sessions, events and tokens. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ProjectTotals } from '../directory.ts'
 import type { RowStore } from '../rows.ts'

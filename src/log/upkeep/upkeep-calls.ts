@@ -1,4 +1,7 @@
-/** Upkeep as callers know it: archives are streams, written to a place that the caller hands in. */
+/**
+ * The calls of `Upkeep`, made of operations that may run in a worker. An archive is a stream, which reaches the worker in
+ * pages.
+ */
 import { randomUUID } from 'node:crypto'
 import { ConversationPurged, IllegalState, NotFound, StoreFailed } from '../../errors.ts'
 import type { Accounts } from '../accounts.ts'
@@ -19,7 +22,7 @@ interface UpkeepCallsInput {
   clock: () => number
 }
 
-/** Lines that travel to a worker at once. */
+/** Lines of a page that is sent to the worker. */
 const linesPerPage = 500
 
 export function upkeepCalls({ run, message, conversation, clock }: UpkeepCallsInput): UpkeepCalls {
@@ -86,7 +89,7 @@ export function upkeepCalls({ run, message, conversation, clock }: UpkeepCallsIn
   }
 }
 
-/** Passes on the lines of an archive, and notes the hash of the last event, which its closing line has. */
+/** Passes on the lines of an archive, and stores in `end` the hash of its last event, from the closing line. */
 async function* withEnd(lines: AsyncIterable<string>, end: { hash: string }): AsyncGenerator<string> {
   let last = ''
   for await (const line of lines) {
@@ -98,7 +101,7 @@ async function* withEnd(lines: AsyncIterable<string>, end: { hash: string }): As
   end.hash = closing.hash
 }
 
-/** A conversation as the lines of an archive. */
+/** Reads a conversation as the lines of an archive. */
 export async function* exportedLines(run: RunUpkeep, place: ConversationPlace): AsyncGenerator<string> {
   let cursor: ExportCursor | undefined
   do {

@@ -1,4 +1,4 @@
-/** Every operation of upkeep over a store's rows. */
+/** Maps the name of each operation of upkeep to its code, over a store's rows. */
 import type { PurgeRow, RowStore } from '../rows.ts'
 import type { Progress } from '../upkeep.ts'
 import type { RunUpkeep, UpkeepInput, UpkeepOperation, UpkeepResult } from '../upkeep-work.ts'

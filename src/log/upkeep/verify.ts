@@ -1,6 +1,6 @@
 /**
- * Refolds everything and compares: versions without gaps, checksums, digests, the hash chain, running sums, blobs, heads
- * and sessions. Reports each damage by conversation and version, and changes nothing.
+ * Refolds everything and compares: versions without gaps, checksums, digests, the hash chain, running sums, blobs,
+ * heads and sessions. Reports each damage by conversation and version, and changes nothing.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isAudienceOf } from '../events/audience.ts'
@@ -27,7 +27,7 @@ export async function verify(
   for (const { project: name, conversationId } of places) {
     const place = { project: name, conversationId }
     try {
-      // One view of the conversation, whatever is appended meanwhile.
+      // All rows of a conversation are read as they are at one moment, whatever is appended meanwhile.
       const result = await store.rows(rows =>
         verifyConversation(rows, place, done => onProgress?.(events + done, total)),
       )
@@ -41,7 +41,7 @@ export async function verify(
   return { conversations: places.length, events, damages, clean: damages.length === 0 }
 }
 
-/** The conversations of a project, or of all, with how many events each has. */
+/** Lists the conversations of a project, or of all projects, with the number of their events. */
 export async function placesOf(
   rows: Rows,
   project: string | undefined,
@@ -84,7 +84,7 @@ async function verifyConversation(
   }
   const sessions = await rows.sessions(place)
   check.compareHeads({ ...head, sessions })
-  // Heads that are right may still not be found.
+  // A head may be right while the columns that it is found by are not.
   if (check.damages.length === 0) {
     const info = parsedOr<ConversationInfo | undefined>(head.info, () => undefined)
     if (!info || !head.isListedAs(info)) check.damages.push({ ...place, what: 'it is not found by what it is about' })

@@ -106,7 +106,7 @@ function windows(parts: Parts): Windows {
 }
 
 function searchOver({ database, projects, index, readOnly }: Parts): Store['search'] {
-  // A store that only reads searches what others have fed; a writer feeds when it pauses and when it closes.
+  // A read-only store searches what other processes have put into the index. They do so when they pause or close.
   const input = { database, projects, feed: async (project: number) => (readOnly ? undefined : index.feed(project)) }
   return searchQueries({ search: messageSearch(input), searchTitles: titleSearch(input) })
 }
