@@ -1,4 +1,4 @@
-/** Finds what retention is about: sessions that nobody uses, conversations to archive. The engine decides and records. */
+/** Finds sessions that are no longer in use, and conversations that look due for archiving. The caller decides. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ArchivableQuery, Listed } from '../directory.ts'
 import { parsedOr } from '../fold.ts'
@@ -10,9 +10,10 @@ import { windowOf } from '../windows.ts'
 
 const pageSize = 1000
 
-/** The ids of conversations that look due for archiving. A call reads a few pages; what is due behind them comes next. */
+/** Max pages of a call. The next call goes on behind them. */
 const maxPages = 10
 
+/** Lists the ids of conversations that look due for archiving. */
 export function archivable(store: RowStore, query: ArchivableQuery): Promise<Listed<string>> {
   const { project, limit, cursor } = query
   return store.rows(async rows => {
@@ -45,7 +46,7 @@ function looksDue(
   )
 }
 
-/** Sessions that are expired at a time. A session that was used since its expiry was stored gets a later one. */
+/** Lists sessions that are expired at `now`. One used since its expiry was stored gets a later one instead. */
 export async function expiring(
   store: Store,
   { project, now, limit }: { project: string; now: number; limit: number },

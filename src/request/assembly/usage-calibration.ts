@@ -1,10 +1,10 @@
 /**
- * A session's own calibration: what its provider counted for earlier requests, and so what it will count for this one.
+ * A session's own calibration: learns from the provider's counts of earlier requests, and estimates its count of the
+ * next one.
  *
- * The estimate of a request that goes on from a counted one is the last real usage plus our counts of what came after,
- * by the model's ratio. Of any other it is our count of the whole, by that ratio, and what the provider adds to every
- * request. What was learned stands in the manifest of each request, so it is the same in every process and costs nothing
- * to find.
+ * A request that continues a counted one: the provider's last count, plus our count of what was added since, times the
+ * model's ratio. Any other request: our count of the whole, times that ratio, plus what the provider adds to every
+ * request. The state is in the manifest of each request, so it is the same in every process and needs no search.
  */
 import type { Usage } from '../../log/events/message.ts'
 import type { RequestBuilt, UsageKnown } from '../../log/events/request.ts'
@@ -114,7 +114,7 @@ function countedBetween(messages: readonly Message[], from: number, to: number):
   return sum
 }
 
-/** A text that was asked with and stored only afterwards is in the manifest's count already. */
+/** Tokens of a trigger that was stored as a message only after its request: the manifest's count has them already. */
 function storedLater({ trigger }: RequestBuilt, messages: readonly Message[], version: number): number {
   if (trigger !== undefined) return 0
   return messages.find(message => message.version > version && message.role === 'user')?.tokens.count ?? 0

@@ -5,7 +5,7 @@
  * a request that continues an earlier one is sized from that one's real usage plus our count of what came after,
  * scaled by the model's ratio between its counts and ours. Only the new part is guessed; errors do not add up.
  *
- * The state is plain JSON and never changed in place. It belongs to one estimator: another one counts differently.
+ * The state is plain JSON and never changed in place. It holds for one estimator, because another counts differently.
  */
 
 export interface Calibration {
@@ -58,7 +58,7 @@ function startingPoint(model: string): Measured {
 /** Older samples fade once this many tokens have been seen: the kind of text changes during a session. */
 const rememberedTokens = 50_000
 
-/** A sample outside is no tokenizer's doing: an image, a changed tool list, a request that continues another one. */
+/** Ratios outside do not come from a tokenizer, but from an image, a changed tool list or a wrong `previous`. */
 const plausibleRatio = { from: 0.5, to: 2.5 }
 
 /** Takes in what a provider counted for a request. */
