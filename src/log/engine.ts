@@ -38,7 +38,7 @@ interface Execution {
   decide: Decision
   options?: WriteOptions | undefined
   /**
-   * What the caller asked for: the method, its target and every argument as given. Its digest tells a repeated call from
+   * The call: the method, its target and every argument as given. Its digest tells a repeated call from
    * a different call with the same idempotency key. Arguments that were not given are left out, so that a later release
    * may add one and the digest of older calls stays the same.
    */

@@ -37,7 +37,7 @@ export interface Once {
   key: string
   /** Tells a repeated call from a different one with the same key. */
   digest: string
-  /** The digest that earlier releases recorded for the same call, where it differs. */
+  /** The digest of the arguments in the order of the call, where it differs. It is accepted, too. */
   earlierDigest?: string
 }
 

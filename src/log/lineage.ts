@@ -2,8 +2,8 @@
  * Branches read as one log: what the parent says up to the branch point, then what the branch says. Nothing is copied,
  * so a branch costs the same whatever its parent's length.
  *
- * Stores know conversations only. Whoever reads a branch says so (`branchOf`, from a head it has anyway), and this puts
- * the pieces together; a conversation that is no branch goes straight to its store.
+ * Stores know conversations only. A reader of a branch hands in `branchOf` from its head, and this puts the pieces
+ * together. A conversation that is no branch goes straight to its store.
  */
 
 import type { EventRange } from './event-log.ts'
@@ -59,7 +59,7 @@ export function withLineage(store: StoreCalls): StoreCalls {
     const { branchOf, ...own } = window
     if (!branchOf) return store.measure(own)
     const [before, after] = await Promise.all([measure(await parentWindow(own, branchOf)), store.measure(own)])
-    // What was said before the branch is no use of a session there, as for whoever decides about it.
+    // Messages before the branch are no use of a session in it.
     return { ...addSums(before, after), lastActiveAt: after.lastActiveAt }
   }
 
@@ -87,7 +87,7 @@ export function withLineage(store: StoreCalls): StoreCalls {
   return { ...store, read, messages, measure, search }
 }
 
-/** Whether a message stands in a conversation, or in what it branches off before it does. */
+/** Returns true when a message is in a conversation, or in one of its parents before the branch point. */
 export async function isInLine(
   store: StoreCalls,
   line: { project: string; conversationId: string; branchOf?: BranchPoint },

@@ -3,7 +3,7 @@ export function withoutPassword(url: string): string {
   if (url.startsWith('sqlite:')) return url
   const [address = '', ...query] = url.split('?')
   return [
-    // Greedy on purpose: whoever does not write @ and / as they are written in a URL has them in the password.
+    // Greedy on purpose: a password may have @ and / in it that are not encoded.
     address.replace(/^([^/]*\/\/[^:@/]*):.*@/, '$1:***@'),
     ...query.map(text => text.replace(/(^|&)((?:ssl)?password=)[^&]*/gi, '$1$2***')),
   ].join('?')

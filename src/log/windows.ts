@@ -35,14 +35,14 @@ export interface Page {
   before?: number
   /** Only messages after this version. */
   after?: number
-  /** How many at the most. With `after` the oldest of them, else the newest. */
+  /** At most so many messages: with `after` the oldest of them, else the newest. */
   limit: number
 }
 
 export interface Windows {
   /** The messages of a page of the window, oldest first. */
   messages(window: Window, page: Page): Promise<Message[]>
-  /** How much the window holds: running sums subtracted, nothing read or counted again. */
+  /** The size of the window. Running sums are subtracted; no message is read or counted again. */
   measure(window: Window): Promise<LaneSums & { lastActiveAt: string | undefined }>
   /** A message by its id. */
   message(project: string, messageId: string): Promise<Message | undefined>

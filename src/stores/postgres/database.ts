@@ -22,7 +22,7 @@ export interface TransactionOptions {
    * lost during the commit.
    */
   noticesCommit?: boolean
-  /** The server ends the transaction when it says nothing for so long, and lets go of its locks. Default 30 seconds. */
+  /** The server ends the transaction when it says nothing for so long, and releases its locks. Default 30 seconds. */
   maxIdleMs?: number
 }
 

@@ -22,7 +22,7 @@ import { type PhaseAt, phasesOf } from './phases.ts'
 const batchSize = 100
 /** The server's limits: the highest position of a word, and the number of positions of one. */
 const limits = { position: 16_383, places: 255 }
-/** The event loop is let go after so long. */
+/** A slice of indexing. Then the event loop has its turn. */
 const sliceMs = 10
 
 type FeedRow = [
