@@ -93,7 +93,7 @@ async function compact(client: Client, { id: sessionId, agentName }: Session): P
   } else if (result.outcome === 'failed') {
     throw new Error(`Not compacted: ${result.reason}. Nothing was lost.`)
   } else if (result.outcome === 'superseded') tell(`Not compacted: ${result.reason} meanwhile.`)
-  else tell(result.outcome === 'held' ? 'Somebody else is compacting it right now.' : 'There is nothing to compact.')
+  else tell(result.outcome === 'held' ? 'Another run is compacting it right now.' : 'There is nothing to compact.')
 }
 
 async function clear(client: Client, { id: sessionId, agentName }: Session): Promise<void> {
