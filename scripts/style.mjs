@@ -2,8 +2,7 @@
  * The part of `npm run lint` that Biome cannot hold: functions that fit on a screen or two, few mutable variables shared
  * between closures, and the language of comments. CONTRIBUTING.md gives the reasons.
  *
- * `node scripts/style.mjs [--count] [FOLDER…]` checks some folders, or counts findings by folder. `--note` prints one line
- * and never fails.
+ * `node scripts/style.mjs [--count] [FOLDER…]` checks some folders, or counts findings by folder.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
@@ -49,11 +48,9 @@ const phrases = [
 const folders = process.argv.slice(2).filter(name => !name.startsWith('--'))
 const files = (folders.length > 0 ? folders : defaultFolders).flatMap(filesIn)
 const findings = [...files.flatMap(check), ...fullFolders(files)]
-const isNote = process.argv.includes('--note')
 if (process.argv.includes('--count')) printCounts()
-else if (isNote) console.log(`Style: ${findings.length} findings; node scripts/style.mjs lists them.`)
 else for (const { place, problem } of findings) console.log(`${place}: ${problem}`)
-if (findings.length > 0 && !isNote) process.exitCode = 1
+if (findings.length > 0) process.exitCode = 1
 
 function filesIn(folder) {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

@@ -17,7 +17,7 @@ if (only.length === 0) {
   const tsc = bin('typescript', 'bin', 'tsc')
   const checks = [
     [bin('@biomejs', 'biome', 'bin', 'biome'), 'check', '--error-on-warnings'],
-    [join(root, 'scripts', 'style.mjs'), '--note'],
+    [join(root, 'scripts', 'style.mjs')],
     ...['tsconfig.test.json', 'test/browser', 'web'].map(project => [tsc, '-p', project]),
   ]
   const failures = (await Promise.all(checks.map(runCheck))).filter(code => code !== 0)

@@ -199,13 +199,13 @@ function tracedAppend(store: StoreCalls, proposal: Proposal, traced: Traced): Pr
 /** Returns the key and the digest of a call. The order of object keys does not matter: a retry may build them otherwise. */
 function onceFor(key: string, asked: readonly unknown[]): Once | InvalidInput {
   try {
-    const asGiven = JSON.stringify(asked)
-    const text = JSON.stringify(asked, inOneOrder)
-    const digest = digestOf(text)
-    return text === asGiven ? { key, digest } : { key, digest, earlierDigest: digestOf(asGiven) }
+    return { key, digest: digestOf(JSON.stringify(asked, inOneOrder)) }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return new InvalidInput('idempotencyKey', `stands for what can be written as JSON, and this call cannot: ${why}`)
+    return new InvalidInput(
+      'idempotencyKey',
+      `needs arguments that can be written as JSON. Nothing was written: ${why}`,
+    )
   }
 }
 

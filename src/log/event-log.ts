@@ -37,8 +37,6 @@ export interface Once {
   key: string
   /** Tells a repeated call from a different one with the same key. */
   digest: string
-  /** The digest of the arguments in the order of the call, where it differs. It is accepted, too. */
-  earlierDigest?: string
 }
 
 export interface Appended {

@@ -511,15 +511,6 @@ function describeKeys(open: OpenStore): void {
       expect(await allOf(store, 'c')).toHaveLength(2)
     })
 
-    it('[P3] a call is recognised by an alternative digest that was recorded for it', async () => {
-      const { store } = await open()
-      await store.append(proposal('c', conversationCreated()))
-      const first = await store.append(proposal('c', messageAdded('a'), { once }))
-      const today = { key: once.key, digest: 'of today', earlierDigest: once.digest }
-      const second = await store.append(proposal('c', messageAdded('b'), { once: today }))
-      expect(second).toMatchObject({ replayed: true, events: first.events })
-    })
-
     it('[P12] each project has its own keys', async () => {
       const { store } = await open()
       for (const one of ['shop', 'bank'])

@@ -53,6 +53,6 @@ export class LiveSession implements SessionInUse {
 export const wipedDigest = ''
 
 /** True when a key that was recorded with this digest belongs to this call. */
-export function isSameCall(stored: string, { digest, earlierDigest }: Once): boolean {
-  return stored === digest || stored === earlierDigest || stored === wipedDigest
+export function isSameCall(stored: string, { digest }: Once): boolean {
+  return stored === digest || stored === wipedDigest
 }
