@@ -57,7 +57,7 @@ describe('tokens', () => {
       const { colloquy, store } = await freshColloquy()
       const { id, conversationId } = await colloquy.sessions.getOrCreateSession(feature)
       await colloquy.sessions.addMessage(id, { role: 'user', content: 'one' })
-      await rewrite(store, `update recent set input = ${largest} + ${largest}`)
+      await rewrite(store, `update events set input = ${largest} + ${largest} where lane is not null`)
       expect((await colloquy.sessions.getSession(id)).stats.tokensIn).toBe(largest)
       expect((await colloquy.sessions.listSessions()).items).toHaveLength(1)
       expect(await colloquy.conversations.stats(conversationId)).toMatchObject({ messages: 1 })

@@ -1,6 +1,6 @@
 /** Lanes and their running sums. */
 import { type Audience, audienceOfKey } from '../../../log/events/audience.ts'
-import { type Lane, type LaneKind, type LaneSums, noSums } from '../../../log/records/lane.ts'
+import { type Lane, type LaneKind, type LaneSums, largestSum, noSums } from '../../../log/records/lane.ts'
 import { isVisible, type Viewer } from '../../../log/visibility.ts'
 import type { Database } from '../database.ts'
 import { damaged } from '../errors.ts'
@@ -22,8 +22,9 @@ export function laneHeads(database: Database, cache: HeadCache) {
       select lane, kind, audience_key from lanes where conversation = ?1 and audience_key < 'session '
       union all
       select lane, kind, audience_key from lanes where conversation = ?1 and audience_key = 'session ' || ?2`),
+    // A sum that is too large to be exact, in a damaged row, must not hide the conversation.
     sumsUpTo: database.prepare(`
-      select messages, tokens, input, output from events
+      select messages, min(tokens, ${largestSum}), min(input, ${largestSum}), min(output, ${largestSum}) from events
       where conversation = ? and lane = ? and version <= ? order by version desc limit 1`),
     lastAt: database.prepare(`
       select at from events where conversation = ? and lane = ? and version <= ? order by version desc limit 1`),

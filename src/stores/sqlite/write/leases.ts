@@ -1,6 +1,7 @@
 /** Leases in the same file as the log, so that a fenced append checks its generation in its own transaction. */
 import { InvalidInput, LeaseHeld, LeaseLost } from '../../../errors.ts'
 import { idProblem } from '../../../log/events/id.ts'
+import { furthestTime } from '../../../log/events/time.ts'
 import { checkLeaseTime, type Lease, type Leases } from '../../../log/leases.ts'
 import { isoTime } from '../../../log/time.ts'
 import type { Access } from '../access.ts'
@@ -15,7 +16,10 @@ export type CheckFence = (project: number | undefined, fence: { name: string; ge
 
 export function leaseKeeper({ database, heads, clock }: { database: Database; heads: HeadStore; clock: () => number }) {
   const sql = {
-    find: database.prepare('select holder, generation, expires_at from leases where project = ? and name = ?'),
+    // A lease whose recorded end is later than any date is free, in place of held for good.
+    find: database.prepare(`
+      select holder, generation, iif(expires_at > ${furthestTime}, 0, expires_at) from leases
+      where project = ? and name = ?`),
     put: database.prepare(`
       insert into leases (project, name, holder, generation, expires_at) values (?, ?, ?, ?, ?)
       on conflict (project, name) do update
