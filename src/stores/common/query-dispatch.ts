@@ -27,27 +27,28 @@ export function headQueries(lists: HeadLists): <Q extends HeadQuery>(query: Q) =
     (query.of === 'sessions' ? await sessionsOf(lists, query) : await conversationsOf(lists, query)) as HeadPage<Q>
 }
 
-async function conversationsOf(
-  lists: HeadLists,
-  { of: _, id, workItem, work, dueAt, ...query }: ConversationHeadQuery,
-): Promise<Listed<ConversationHead>> {
+async function conversationsOf(lists: HeadLists, whole: ConversationHeadQuery): Promise<Listed<ConversationHead>> {
+  const { of: _, id, workItem, work, dueAt, ...query } = whole
   const { project, type: __, branchesOf: ___, ...page } = query
-  if (id !== undefined) return only(await lists.conversation(project, id))
+  if ('id' in whole) return only(isId(id) ? await lists.conversation(project, id) : undefined)
   if (workItem) return only(await lists.conversationOf(project, workItem))
   if (dueAt !== undefined) return lists.due(project, dueAt, pageOf(query))
   if (work) return lists.workItems({ project, ...page, ...work })
   return lists.conversations(query)
 }
 
-async function sessionsOf(
-  lists: HeadLists,
-  { of: _, id, key, expiredAt, ...query }: SessionHeadQuery,
-): Promise<Listed<SessionHead>> {
+async function sessionsOf(lists: HeadLists, whole: SessionHeadQuery): Promise<Listed<SessionHead>> {
+  const { of: _, id, key, expiredAt, ...query } = whole
   const { project } = query
-  if (id !== undefined) return only(await lists.session(project, id))
-  if (key !== undefined) return only(await lists.sessionByKey(project, key))
+  if ('id' in whole) return only(isId(id) ? await lists.session(project, id) : undefined)
+  if ('key' in whole) return only(isId(key) ? await lists.sessionByKey(project, key) : undefined)
   if (expiredAt !== undefined) return lists.expired(project, expiredAt, pageOf(query))
   return lists.sessions(query)
+}
+
+/** An id that is no text finds nothing; without this, one that is undefined would find the first of all. */
+function isId(id: unknown): id is string {
+  return typeof id === 'string'
 }
 
 function pageOf({ limit = defaultLimit, cursor }: { limit?: number; cursor?: string }): PageOf {
