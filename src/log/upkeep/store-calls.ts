@@ -8,9 +8,8 @@ import { upkeepCalls } from './upkeep-calls.ts'
 export function storeCalls(store: Store, { clock }: { clock: () => number }): StoreCalls {
   const run: Store['upkeep'] = (operation, input, onProgress) => store.upkeep(operation, input, onProgress)
   const message: StoreCalls['message'] = (project, id) => store.message(project, id)
-  // A query whose id is undefined is a list: it would find the newest in place of none.
   const conversation: StoreCalls['conversation'] = async (project, id) =>
-    id === undefined ? undefined : (await store.heads({ of: 'conversations', project, id })).items[0]
+    (await store.heads({ of: 'conversations', project, id })).items[0]
   return {
     append: proposal => store.append(proposal),
     read: range => store.read(range),
@@ -58,10 +57,8 @@ function headCalls(store: Store): HeadCalls {
         ...{ of: 'conversations', ...query },
         work: { type, ...(featureId !== undefined && { featureId }), ...(states && { states }) },
       }),
-    session: async (project, id) =>
-      id === undefined ? undefined : (await store.heads({ of: 'sessions', project, id })).items[0],
-    sessionByKey: async (project, key) =>
-      key === undefined ? undefined : (await store.heads({ of: 'sessions', project, key })).items[0],
+    session: async (project, id) => (await store.heads({ of: 'sessions', project, id })).items[0],
+    sessionByKey: async (project, key) => (await store.heads({ of: 'sessions', project, key })).items[0],
     sessions: query => store.heads({ of: 'sessions', ...query }),
     due: (project, dueAt, page) => store.heads({ of: 'conversations', project, dueAt, ...page }),
     expiring: (project, now, limit) => expiring(store, { project, now, limit }),
