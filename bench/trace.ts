@@ -136,7 +136,7 @@ async function walked(walk: () => Promise<unknown>): Promise<Walk> {
     functions: called.length,
     calls: called.reduce((sum, { count }) => sum + count, 0),
     headReads: called
-      .filter(({ file, name }) => file === 'stores/sqlite/index.ts' && name === 'session')
+      .filter(({ file, name }) => file === 'stores/sqlite/read/directory.ts' && name === 'session')
       .reduce((sum, { count }) => sum + count, 0),
     iterators: called.filter(({ isIterator }) => isIterator).map(({ file, name }) => `${file} ${name}`),
   }
