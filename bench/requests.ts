@@ -124,8 +124,10 @@ async function openStore(path: string, size: number, budget: number): Promise<St
   }
   const database = new DatabaseSync(path, { readOnly: true })
   const select = database.prepare(
-    `select e.version, e.at, e.message, e.body from places p join events e on e.position = p.position
-     where p.lane = (select lane from places where version = ?) and p.version between ? and ? order by p.version`,
+    `select e.version, e.at, e.message, e.body from events e join (
+       select conversation, lane from events where version = ? and lane is not null
+     ) l using (conversation, lane)
+     where e.version between ? and ? order by e.version`,
   )
   select.setReturnArrays(true)
   const [first, last] = [Math.min(...versions), Math.max(...versions)]

@@ -30,6 +30,8 @@ export interface InstructionSearch {
 
 /** Messages before an instruction that are looked at, to find out whether it came in the middle of a turn. */
 const maxPreceding = 20
+/** Instructions that are followed backwards, where a person says one after the other. */
+const maxSteps = 8
 const pageSize = 500
 /** An instruction with more messages of agents behind it than these pages hold is found by the checkpoint alone. */
 const maxPages = 20
@@ -65,7 +67,7 @@ async function turnOpener(
   newest: number,
 ): Promise<number> {
   let opener = newest
-  for (;;) {
+  for (let step = 0; step < maxSteps; step++) {
     const read = search.messages.filter(({ version }) => version < opener).slice(-maxPreceding)
     const preceding = read.length > 0 ? read : await store.messages(window, { before: opener, limit: maxPreceding })
     if (!isInsideTurn(preceding, search.session.agentName)) return opener
@@ -73,6 +75,7 @@ async function turnOpener(
     if (earlier === undefined) return opener
     opener = earlier
   }
+  return opener
 }
 
 function isInsideTurn(preceding: readonly Message[], agentName: string): boolean {
