@@ -84,17 +84,17 @@ async function keptIn({ sessions }: Colloquy, session: string): Promise<[number,
 function bareRead(path: string, [first, last]: [number, number]) {
   const database = new DatabaseSync(path, { readOnly: true })
   const select = database.prepare(
-    `select e.version, e.at, e.message, e.body from (
-       select version, position from places where lane = ?1 and version between ?2 and ?3
-       union all
-       select version, position from recent where lane = ?1 and version between ?2 and ?3 order by 1) p
-     cross join events e on e.position = p.position`,
+    `select version, at, message, body from events
+     where conversation = ?1 and lane = ?2 and version between ?3 and ?4 order by version`,
   )
   select.setReturnArrays(true)
-  const { lane } = database.prepare('select lane from places where version = ?').get(first) as { lane: number }
+  const { conversation, lane } = database
+    .prepare('select conversation, lane from events where version = ? and lane is not null')
+    .get(first) as { conversation: number; lane: number }
   return {
     all() {
-      for (const [, , , body] of select.all(lane, first, last) as unknown as unknown[][]) JSON.parse(body as string)
+      for (const [, , , body] of select.all(conversation, lane, first, last) as unknown as unknown[][])
+        JSON.parse(body as string)
     },
     close: () => database.close(),
   }
