@@ -9,6 +9,8 @@ export default defineConfig({
     unstubEnvs: true,
     // One more than the cores of CI: many tests wait for leases, processes and pages.
     maxWorkers: 3,
+    // A machine that is busy may lose a race between processes; a defect fails twice.
+    retry: process.env.CI ? 1 : 0,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     projects: [
